@@ -10,7 +10,7 @@ from kgrag.vocab import KG, RDF, Names
 
 GROUP = re.compile(r"\{([^{}]*)\}")
 PATTERN = re.compile(r"^(\?\w+)\s+(\S*[*+]\S*)\s+(\?\w+)$")
-CLASSES = "og_rag/superclasses"
+CLASSES = "og_rag/ontology_terms"
 WITH_PATHS = [
     CLASSES,
     "forgetting/standing_on",
@@ -41,6 +41,8 @@ def test_a_path_of_any_length_has_an_end_that_another_pattern_binds(name: str) -
     kinds = query.parameters.items()
     text = queries.bind(name, **{key: [node] if kind.endswith("list") else node for key, kind in kinds})
     text = re.sub(r"^\s*#.*$|FILTER *\(.*\)$", "", text, flags=re.MULTILINE)
+    if name == CLASSES:  # the classes above each class are its last part; ends of the others are bound before OPTIONAL
+        text = "{" + text.rpartition("UNION")[2]
     assert _free_paths(text) == []
     assert re.findall(r"\S*[*+]/\S*|\S*\?/\(\S*", text) == []  # nor can the next step bind it
 

@@ -190,11 +190,15 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
     """
     from kgrag.errors import InputError, NotWritable, StoreLocked
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.settings import read_settings
+    from kgrag.settings import is_address, read_settings
 
     configured = read_settings(kb=named_kb(kb), **settings)
     _LOG.info("knowledge base %s, model %s, embedder %s", configured.kb, configured.model, configured.embedder)
-    if access != "write" and not (configured.kb.is_dir() and any(configured.kb.iterdir())):
+    if (
+        access != "write"
+        and not is_address(configured.store)
+        and not (configured.kb.is_dir() and any(configured.kb.iterdir()))
+    ):
         raise InputError(
             f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}"
         )

@@ -39,7 +39,10 @@ def serve(
     kb: KbOption = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65535)] = 8000,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes, whatever key is sent.")] = False,
+    read_only: Annotated[
+        bool,
+        typer.Option("--read-only", help="Refuse writes, whatever key is sent; on a SPARQL server, lock nothing."),
+    ] = False,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a query may work.", min=0.1)] = 30.0,
     readers: Annotated[int, typer.Option("--readers", help="Queries at work at once.", min=1, max=64)] = 4,
     queue: Annotated[int, typer.Option("--queue", help="Queries that may wait for a reader.", min=1)] = 256,
@@ -112,7 +115,7 @@ def serve(
             raise InvalidSettings("--tenants names the folders itself. Leave --kb out, or --tenants.")
         server.serve_tenants(tenants, read_settings(), address, access=access, logging=logging, limits=limits)
     else:
-        with _opened(kb) as opened:
+        with _opened(kb, read_only=read_only) as opened:
             if not open_ask and paid_access_of(opened.settings, host).answers_cost:
                 note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
             server.serve(opened, address, access=access, logging=logging, limits=limits)
@@ -122,7 +125,11 @@ def serve(
         os._exit(0)
 
 
-def _opened(kb: Path | None) -> KnowledgeBase:
+def _opened(kb: Path | None, *, read_only: bool) -> KnowledgeBase:
+    from kgrag.settings import is_address, read_settings
+
+    if read_only and is_address(read_settings().store):
+        return open_kb(kb, access="read")
     try:
         return open_kb(kb)
     except StoreLocked as error:

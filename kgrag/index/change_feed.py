@@ -56,6 +56,8 @@ def note_removed(store: TripleStore, revision: int, iris: Iterable[str]) -> None
 
 def changed(kind: ox.NamedNode, *, store: TripleStore, since: int) -> bool:
     """Return whether graphs of a kind can have changed after a revision; False is certain."""
+    if since < 0:  # nothing was read yet
+        return True
     if (touched := kind_journal.touched(store, since, store.revision)) is not None:
         return kind in touched
     latest = range(since + 1, store.revision + 1)

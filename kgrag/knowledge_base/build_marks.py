@@ -11,19 +11,31 @@ Queries read: ``builds/unfinished``, ``builds/state``, ``builds/undone``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
+from kgrag.store import kind_journal
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, PROV, RDF
 
-__all__ = ["INTAKE", "BuildState", "begun", "ended", "forget_undone", "state", "undone", "unfinished", "warning"]
+__all__ = [
+    "INTAKE",
+    "BuildState",
+    "begun",
+    "ended",
+    "forget_undone",
+    "reached",
+    "state",
+    "undone",
+    "unfinished",
+    "warning",
+]
 
 INTAKE = "ingest"
 """What an intake by workers is called where methods are named by what their builds could not do."""
@@ -90,15 +102,37 @@ def state(store: TripleStore, method: str) -> BuildState:
     return BuildState(stated, frozenset(quarantined))
 
 
-def begun(store: TripleStore, method: str, before: BuildState) -> AbstractContextManager[None]:
-    """Mark the start of a method's build with the first change made inside; ``before`` is the state that was read."""
+@contextmanager
+def begun(store: TripleStore, method: str, before: BuildState) -> Iterator[BuildState]:
+    """Mark the start of a method's build with the first change made inside; ``before`` is the state that was read.
+
+    Yields the state once something was changed, as far as graphs in quarantine are those of before.
+    """
     build, catalogue = store.names.build(method), store.names.catalogue
     start = [
         ox.Quad(build, RDF.type, KG.Build, catalogue),
         ox.Quad(build, KG.method, ox.Literal(method), catalogue),
         ox.Quad(build, KG.unfinishedSince, now(), catalogue),
     ]
-    return store.stating([] if KG.unfinishedSince in before.stated else start)
+    known = KG.unfinishedSince in before.stated
+    with store.stating([] if known else start):
+        yield before if known else replace(before, stated={**before.stated, KG.unfinishedSince: [start[-1].object]})
+
+
+def reached(store: TripleStore, method: str, before: BuildState, started: BuildState, since: int) -> BuildState:
+    """Return the state when a build has returned; it is read where a graph may have gone to quarantine meanwhile.
+
+    Args:
+        store: where it was built.
+        method: its name.
+        before: the state at the revision ``since``, before it.
+        started: what ``begun`` yielded.
+        since: the revision at which it began.
+    """
+    if store.revision == since:
+        return before
+    kinds = kind_journal.touched(store, since, store.revision)
+    return state(store, method) if kinds is None or KG.QuarantineGraph in kinds else started
 
 
 def ended(store: TripleStore, method: str, after: BuildState, lines: Sequence[str]) -> None:

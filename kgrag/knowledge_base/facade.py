@@ -188,11 +188,11 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         if dry_run:
             return chosen.build(chosen_options, progress=progress, dry_run=True)
         name = method.partition(":")[0]
-        before = build_marks.state(self.store, name)
+        since, before = self.store.revision, build_marks.state(self.store, name)
         try:
-            with build_marks.begun(self.store, name, before):
+            with build_marks.begun(self.store, name, before) as started:
                 report = chosen.build(chosen_options, progress=progress)
-            after = build_marks.state(self.store, name)
+            after = build_marks.reached(self.store, name, before, started, since)
             # a method that reports a graph itself gives the reason in the same words, and names the document as well
             reported = "\n".join(report.pending)
             reasons = after.reasons_since(before)

@@ -29,6 +29,7 @@ from kgrag.knowledge_base import forgetting
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.model import Document
 from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.store.listed_graphs import listed
 from kgrag.text import documents
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.readers.sources import cleaned, place
@@ -105,7 +106,8 @@ def _depart(going: Departures, store: TripleStore, spaces: VectorSpaces | None) 
 
 def _recorded(every: Sequence[str], store: TripleStore) -> dict[str, set[str]]:
     """Return the places of those documents that are stored."""
-    found: dict[str, set[str]] = {document: set() for document in every if store.described(_graph(document, store))}
+    there = listed(store, [_graph(document, store) for document in every])
+    found: dict[str, set[str]] = {document: set() for document in every if _graph(document, store) in there}
     for first in range(0, len(every), _PLACES_PER_QUERY):
         iris = [ox.NamedNode(document) for document in every[first : first + _PLACES_PER_QUERY]]
         query = queries.bind("documents/locations_of", catalogue=store.names.catalogue, documents=iris)
@@ -205,7 +207,8 @@ class Settling:
         new = {lost: came for lost, came in self._waiting.items() if lost not in before}
         with self.store.stating(_intents({**new, **going}, self.store)):
             yield
-        refused = {iri for iri, _ in arrived if not self.store.described(_graph(iri, self.store))}
+        there = listed(self.store, [_graph(iri, self.store) for iri, _ in arrived])
+        refused = {iri for iri, _ in arrived if _graph(iri, self.store) not in there}
         self._refused |= {document.location for iri, document in arrived if iri in refused}
         returned = before.keys() - self._waiting.keys() - going.keys()
         _stay([*returned, *(lost for lost in going if lost[0] in refused)], self.store)

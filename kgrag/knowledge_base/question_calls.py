@@ -375,8 +375,7 @@ class QuestionCalls(DocumentCalls):
 
     def _begin(self, method: str) -> None:
         """Begin a question: learn what another process wrote meanwhile, and warn of an unfinished build."""
-        self._refuse_closed()
-        self._store.follow()
+        self.follow()
         if message := build_marks.warning(self.store, method.partition(":")[0]):
             _LOG.warning(message)
 

@@ -121,6 +121,16 @@ class Wiring:
         self._refuse_closed()
         return self._store
 
+    def follow(self) -> int:
+        """Learn of changes that another process made, where this one only reads a SPARQL server; return the revision.
+
+        Raises:
+            StateError: the knowledge base is closed.
+            StorageFailed: the server cannot be reached.
+        """
+        self._refuse_closed()
+        return self._store.follow()
+
     def _refuse_closed(self) -> None:
         if self._closed:
             raise StateError("this knowledge base is closed. Open it again.")

@@ -1,6 +1,6 @@
 """The loaded ontologies as classes and properties that can be looked up by label or local name.
 
-Queries read: ``og_rag/classes``, ``og_rag/properties``, ``og_rag/superclasses``.
+Query read: ``og_rag/ontology_terms``.
 """
 
 from __future__ import annotations
@@ -135,13 +135,13 @@ def _by_words(terms: Iterable[Concept | Property]) -> dict[str, list[str]]:
 
 def read_ontology(store: TripleStore) -> Ontology:
     """Return the classes and properties of every loaded ontology; an empty one when none is loaded."""
-    catalogue = store.names.catalogue
-    classes = store.select(queries.bind("og_rag/classes", catalogue=catalogue)).values()
-    properties = store.select(queries.bind("og_rag/properties", catalogue=catalogue)).values()
-    pairs = store.select(queries.bind("og_rag/superclasses", catalogue=catalogue)).values()
+    rows = store.select(queries.bind("og_rag/ontology_terms", catalogue=store.names.catalogue)).values()
+    classes = [row[1:5] for row in rows if row[0] == "class"]
+    properties = [row[1:7] for row in rows if row[0] == "property"]
     above: dict[str, set[str]] = defaultdict(set)
-    for below, upper in pairs:
-        above[below].add(upper)
+    for what, below, *_, upper in rows:
+        if what == "above":
+            above[below].add(upper)
     terms = {}
     for iri, rows in _by_iri(properties).items():
         domains = tuple(dict.fromkeys(row[3] for row in rows if row[3]))

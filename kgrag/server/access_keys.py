@@ -146,6 +146,12 @@ class Keys:
             return False
         return None if self._writing == "never" or not any(key.rights >= Rights.WRITE for key in self._keys) else True
 
+    @property
+    def _how_to_write(self) -> str:
+        if self._writing == "never":
+            return "Write with the commands of kgrag, or through a server that was started without --read-only."
+        return "It takes writes when it is started with KGRAG_API_KEYS."
+
     def check(self, authorization: str, *, needed: Rights = Rights.WRITE, from_here: bool = False) -> Key:
         """Return the key of a write that may touch any graph.
 
@@ -175,7 +181,7 @@ class Keys:
             return HERE
         nobody_may = self._writing == "never" or all(key.rights < needed for key in self._keys)
         if needed is Rights.WRITE and nobody_may:
-            raise Problem(403, "this server is read-only. It takes writes when it is started with KGRAG_API_KEYS.")
+            raise Problem(403, f"this server is read-only. {self._how_to_write}")
         key = self._known(_bearer(authorization))
         if key is None:
             raise Problem(401, "this needs a key that is known. Send Authorization: Bearer KEY.", _CHALLENGE_BEARER)

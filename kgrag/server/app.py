@@ -41,6 +41,7 @@ from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
 from kgrag.server.request_log import RequestTracker
+from kgrag.server.revision_following import following
 from kgrag.server.served_data import ServedDataset
 from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
 from kgrag.server.worker_threads import WorkerThreads
@@ -87,7 +88,7 @@ def create_app(
     """Return the ASGI application that serves a dataset.
 
     Args:
-        dataset: what is served; nobody else writes to it meanwhile.
+        dataset: what is served; nobody else writes to it meanwhile, unless ``kb`` is open for reading only.
         snapshots: a folder on the store's file system that belongs to this application; it is emptied.
         rules: who may do what; without, nobody writes.
         limits: what a request may use.
@@ -115,7 +116,11 @@ def create_app(
         app.state.page_tables = OrderedDict()
         app.state.chats = pages.Chats()
         try:
-            async with agents.running() if agents else contextlib.nullcontext():
+            async with contextlib.AsyncExitStack() as running:
+                if agents:
+                    await running.enter_async_context(agents.running())
+                if workers is not None and workers.kb.read_only:
+                    await running.enter_async_context(following(workers))
                 yield
         finally:
             await state.close()

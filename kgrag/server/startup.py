@@ -94,7 +94,9 @@ def serve(
 ) -> None:
     """Serve a knowledge base until the process is asked to stop; queries under way then end first.
 
-    While it serves, the file ``store.server`` has its URL, for whoever finds the knowledge base locked.
+    While it serves, the file ``store.server`` has its URL, for whoever finds the knowledge base locked. One that is
+    open for reading only locks nothing and leaves no such file: others of its kind may be served beside it, and one
+    process may write, whose changes are found within a second.
 
     Raises:
         InvalidSettings: the address cannot be listened on, the keys or a log file are unusable, or the knowledge base
@@ -109,11 +111,15 @@ def serve(
     paid_access = PaidAccess() if access.open_ask else paid_access_of(kb.settings, address.host)
     if isinstance(kb.embedder.inner, SentenceTransformerEmbedder):
         kb.embedder.inner.move_apart()
-    note = kb.path / "store.server"
-    with closing(WriteLog(logging.writes or kb.path / "writes.jsonl")) as writes:
+    note = None if kb.read_only else kb.path / "store.server"
+    kb.path.mkdir(parents=True, exist_ok=True)
+    with (
+        closing(WriteLog(logging.writes or kb.path / "writes.jsonl")) as writes,
+        _folder_of_copies(kb, kb.path / "cache" / "snapshots") as copies,
+    ):
         app = create_app(
             CataloguedDataset(kb.store),
-            kb.path / "cache" / "snapshots",
+            copies,
             rules=AccessRules(_keys(kb, access), paid_access, access.gate, access.keep_chats),
             limits=limits,
             kb=kb,
@@ -122,7 +128,18 @@ def serve(
         try:
             listen(app, replace(address, announce=partial(_announce, note, address)), limits)
         finally:
-            note.unlink(missing_ok=True)
+            if note is not None:
+                note.unlink(missing_ok=True)
+
+
+@contextmanager
+def _folder_of_copies(kb: KnowledgeBase, usual: Path) -> Iterator[Path]:
+    """Return where copies of the store go: near it, by links, or where many servers read one, each its own place."""
+    if not kb.read_only:
+        yield usual
+    else:
+        with tempfile.TemporaryDirectory(prefix="kgrag-copies-") as folder:
+            yield Path(folder, "snapshots")
 
 
 def _keys(kb: KnowledgeBase, access: Access) -> Keys:
@@ -134,8 +151,9 @@ def _keys(kb: KnowledgeBase, access: Access) -> Keys:
     return Keys(simple, writing="never" if access.read_only else writing, more=more, private=access.private)
 
 
-def _announce(note: Path, address: Address, url: str) -> None:
-    announce_in(note, url)
+def _announce(note: Path | None, address: Address, url: str) -> None:
+    if note is not None:
+        announce_in(note, url)
     address.announce(url)
 
 

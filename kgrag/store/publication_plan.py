@@ -7,7 +7,7 @@ statements.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
@@ -18,7 +18,7 @@ from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
 from kgrag.store.checksums import account, checksum, read_account
 from kgrag.store.graph_kinds import kinds
-from kgrag.store.quad_store import QuadStore, kind_pattern, of_graph
+from kgrag.store.quad_store import Pattern, QuadStore, kind_pattern, of_graph
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, local_name, number
 
 __all__ = [
@@ -36,6 +36,10 @@ __all__ = [
     "quarantine",
     "statements",
 ]
+
+
+_MAX_ADDED_AT_ONCE = 1_000
+"""Triples for graphs that grow, of which it is asked at once with all else whether they are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,41 +101,91 @@ def _joined(first: GraphDraft, second: GraphDraft) -> GraphDraft:
     )
 
 
-def compared(drafts: Sequence[GraphDraft], store: QuadStore, catalogue: ox.NamedNode) -> list[Change]:
-    """Work out what publishing drafts would change, by three reads of the store at most.
+def compared(
+    drafts: Sequence[GraphDraft], store: QuadStore, catalogue: ox.NamedNode, *, beside: Sequence[ox.NamedNode] = ()
+) -> tuple[list[Change], set[ox.NamedNode]]:
+    """Work out what publishing drafts would change, by one read of the store, or two where much is added to graphs.
+
+    Returns:
+        The changes, and those of the graphs ``beside`` that the catalogue lists.
 
     Raises:
         InvalidRDF: triples are to be added to a graph that the catalogue lists as of another kind.
     """
-    kinds = kinds_of([draft.iri for draft in drafts], store, catalogue)
-    known = {draft.iri: draft for draft in drafts if draft.iri in kinds}
-    for draft in known.values():
-        if draft.mode == "append" and kinds[draft.iri] != draft.kind:
+    stored = _stored(drafts, store, catalogue, beside)
+    entries, contents = stored.entries, stored.contents
+    kinds = {graph: _kind_in(entry) for graph, entry in entries.items() if entry}
+    appended = [draft for draft in drafts if draft.mode == "append" and draft.iri in kinds]
+    for draft in appended:
+        if kinds[draft.iri] != draft.kind:
             raise InvalidRDF(
                 f"graph {draft.iri.value} is a {kinds[draft.iri].value} and cannot take triples of a "
                 f"{draft.kind.value}. Publish them under another IRI."
             )
-    replaced = [draft for draft in known.values() if draft.mode == "replace"]
-    appended = [draft for draft in known.values() if draft.mode == "append"]
-    graphs = [draft.iri for draft in (*replaced, *appended)]
-    found = store.matching(
-        [*((graph, None, None, catalogue) for graph in graphs), *(of_graph(draft.iri) for draft in replaced)]
-    )
-    entries, content = found[: len(graphs)], found[len(graphs) :]
-    changes = {
-        draft.iri: _replaced(draft, {quad.triple for quad in quads}, entry, catalogue)
-        for draft, entry, quads in zip(replaced, entries, content, strict=False)
-    }
-    there = iter(store.contained([quad_of(triple, draft.iri) for draft in appended for triple in draft.triples]))
-    for draft, entry in zip(appended, entries[len(replaced) :], strict=True):
-        lacking = [triple for triple in draft.triples if not next(there)]
-        changes[draft.iri] = _appended(draft, list(dict.fromkeys(lacking)), entry)
+    there = stored.there if stored.there is not None else _there(appended, store)
+    changes: list[Change] = []
     for draft in drafts:
-        if draft.iri not in known:
-            changes[draft.iri] = Change(draft, known=False, added=list(dict.fromkeys(draft.triples)))
+        if draft.iri not in kinds:
+            changes.append(Change(draft, known=False, added=list(dict.fromkeys(draft.triples))))
         elif draft.mode == "new":
-            changes[draft.iri] = Change(draft, known=True)
-    return [changes[draft.iri] for draft in drafts]
+            changes.append(Change(draft, known=True))
+        elif draft.mode == "replace":
+            content = {quad.triple for quad in contents[draft.iri]}
+            changes.append(_replaced(draft, content, entries[draft.iri], catalogue))
+        else:
+            lacking = [triple for triple in draft.triples if quad_of(triple, draft.iri) not in there]
+            changes.append(_appended(draft, list(dict.fromkeys(lacking)), entries[draft.iri]))
+    return changes, stored.beside
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the store has of drafted graphs: entries, contents of those to be replaced, triples to be added."""
+
+    entries: Mapping[ox.NamedNode, Sequence[ox.Quad]]
+    contents: Mapping[ox.NamedNode, Sequence[ox.Quad]]
+    there: Collection[ox.Quad] | None
+    beside: set[ox.NamedNode]
+
+
+def _stored(
+    drafts: Sequence[GraphDraft], store: QuadStore, catalogue: ox.NamedNode, beside: Sequence[ox.NamedNode]
+) -> _Stored:
+    """Read it at once; of many triples to be added only when it is known which graphs exist (``there`` is None)."""
+    replaced = [draft.iri for draft in drafts if draft.mode == "replace"]
+    appended = [quad_of(triple, draft.iri) for draft in drafts if draft.mode == "append" for triple in draft.triples]
+    few = len(appended) <= _MAX_ADDED_AT_ONCE
+    found = iter(
+        store.matching(
+            [
+                *(
+                    kind_pattern(draft.iri, catalogue) if draft.mode == "new" else (draft.iri, None, None, catalogue)
+                    for draft in drafts
+                ),
+                *map(of_graph, replaced),
+                *(kind_pattern(graph, catalogue) for graph in beside),
+                *(_pattern_of(quad) for quad in appended if few),
+            ]
+        )
+    )
+    entries = {draft.iri: next(found) for draft in drafts}
+    contents = {graph: next(found) for graph in replaced}
+    known = {graph for graph in beside if next(found)}
+    there = {quad for quad, quads in zip(appended, found, strict=True) if quads} if few else None
+    return _Stored(entries, contents, there, known)
+
+
+def _there(appended: Sequence[GraphDraft], store: QuadStore) -> Collection[ox.Quad]:
+    quads = [quad_of(triple, draft.iri) for draft in appended for triple in draft.triples]
+    return {quad for quad, there in zip(quads, store.contained(quads), strict=True) if there}
+
+
+def _pattern_of(quad: ox.Quad) -> Pattern:
+    return quad.subject, quad.predicate, quad.object, cast("ox.NamedNode", quad.graph_name)
+
+
+def _kind_in(entry: Sequence[ox.Quad]) -> ox.NamedNode:
+    return next(cast("ox.NamedNode", quad.object) for quad in entry if quad.predicate == RDF.type)
 
 
 def kinds_of(

@@ -36,6 +36,7 @@ class Publishing:
         self._names = names
         self._now = publication_plan.now()
         self._changes: list[Change] = []
+        self._lexical: Collection[ox.NamedNode] = ()
         self._quads_by_graph: dict[ox.NamedNode, tuple[Change, list[ox.Quad]]] = {}
         self._quarantined: list[str] = []
         self._violations: list[Violation] = []
@@ -50,11 +51,15 @@ class Publishing:
         ours = [draft for draft in merged if draft.mode != "replace"]
         # what is replaced may be somebody else's RDF, whose literals lexical graphs keep as they were spelled
         loaded = companions((draft for draft in merged if draft.mode == "replace"), self._names)
-        self._changes = self._compared([*ours, *publication_plan.merge(loaded)])
+        replaced = publication_plan.merge(loaded)
+        lexical = [self._names.lexical_graph(draft.iri.value) for draft in replaced]
+        self._changes, self._lexical = publication_plan.compared(
+            [*ours, *replaced], self._store, self._names.catalogue, beside=lexical
+        )
         refuse_rewritten({change.draft.iri: change.added for change in self._changes if change.draft.mode != "replace"})
 
     def _compared(self, drafts: Sequence[GraphDraft]) -> list[Change]:
-        return publication_plan.compared(drafts, self._store, self._names.catalogue)
+        return publication_plan.compared(drafts, self._store, self._names.catalogue)[0]
 
     def unproven(self, conforming: Collection[ox.NamedNode] = ()) -> list[Change]:
         """Return what writes to a graph, but for new graphs of which it is known that they conform to their shape."""
@@ -150,8 +155,7 @@ class Publishing:
         drafted = {change.draft.iri for change in self._changes}
         replaced = (change.draft for change in self._changes if change.known and change.draft.mode == "replace")
         lexical = (self._names.lexical_graph(draft.iri.value) for draft in replaced)
-        undrafted = [graph for graph in lexical if graph not in drafted]
-        return list(publication_plan.kinds_of(undrafted, self._store, self._names.catalogue))
+        return [graph for graph in lexical if graph not in drafted and graph in self._lexical]
 
     def _add(self, changes: Sequence[Change]) -> None:
         entering = list(chain.from_iterable(self._entering_quads(changes)))

@@ -27,6 +27,7 @@ from kgrag.settings import Settings, as_toml, read_settings
 from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.held_lease import Leasing
 from kgrag.store.holders import let_go
+from kgrag.store.listed_graphs import listed
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.server_quads import ServerQuads
 from kgrag.store.skolem_names import with_tests_of_names
@@ -240,6 +241,31 @@ def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(se
         assert entered <= there
         assert not refused & there
     assert (len(refused), happened) == (5, 6)
+
+
+@served
+def test_a_publication_is_one_question_and_one_change_whatever_it_does_to_graphs(server: OxigraphServer) -> None:
+    other, grown = N("urn:t:other"), N("urn:t:grown")
+    with opened(server) as store:
+        for values, questions in ((("a", "b"), 1), (("b", "c"), 1), (tuple(f"v{n}" for n in range(1_001)), 4)):
+            before = store.calls
+            drafts = [draft(*values), draft("x", graph=other), draft(*values, graph=grown, mode="append")]
+            publication = store.publish(drafts)
+            changes = 1 + (publication.revision > 1)  # what is replaced enters in a step of its own
+            assert store.calls - before <= questions + changes
+        assert len(list(store.triples(grown))) == 1 + 3 + 1_001
+        assert len(list(store.triples(EDGE))) == 1 + 1_001
+
+
+@served
+def test_of_many_graphs_it_is_asked_at_once_which_are_listed(server: OxigraphServer) -> None:
+    many = [N(f"urn:t:g{number}") for number in range(1_500)]
+    with opened(server) as store:
+        store.publish([draft("a", graph=graph) for graph in many[::700]])
+        before = store.calls
+        assert listed(store, many) == set(many[::700])
+        assert store.calls - before == 2
+        assert listed(store, []) == set()
 
 
 @served

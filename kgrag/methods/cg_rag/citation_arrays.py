@@ -285,18 +285,30 @@ def rank_in_group(groups: IntArray) -> IntArray:
 _OPEN = Sidecars[CitationArrays]()
 
 
-def fresh(store: TripleStore, folder: Path | None, *, save: bool = True) -> CitationArrays:
+@dataclass(frozen=True, slots=True)
+class ReadDocuments:
+    """The chunks and the bylines of all documents, as they were read at a revision of the store."""
+
+    chunks: Mapping[str, tuple[str, ...]]
+    bylines: Mapping[str, tuple[str, ...]]
+    revision: int
+
+
+def fresh(
+    store: TripleStore, folder: Path | None, *, save: bool = True, known: ReadDocuments | None = None
+) -> CitationArrays:
     """Return the arrays of the store's present revision.
 
     Args:
         store: contains the citation graph.
         folder: of the file; None keeps the arrays in memory.
         save: False leaves the disk as it is.
+        known: what a build has just read of documents; it is not read again, unless documents changed since.
 
     Raises:
         StorageFailed: the disk refused a new file.
     """
-    return _OPEN.fresh(store, folder, _making(store), name=_FILE_NAME, save=save)
+    return _OPEN.fresh(store, folder, _making(store, known), name=_FILE_NAME, save=save)
 
 
 def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
@@ -304,16 +316,19 @@ def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
     return _OPEN.faults(store, folder, _making(store), name=_FILE_NAME)
 
 
-def _making(store: TripleStore) -> Making[CitationArrays]:
+def _making(store: TripleStore, known: ReadDocuments | None = None) -> Making[CitationArrays]:
     def changed(since: int) -> bool:
         kinds = (KG.CitationGraph, KG.DocumentGraph)
         return any(change_feed.changed(kind, store=store, since=since) for kind in kinds)
 
-    return Making(load=CitationArrays.load, make=lambda: _read(store), changed=changed)
+    return Making(load=CitationArrays.load, make=lambda: _read(store, known), changed=changed)
 
 
-def _read(store: TripleStore) -> CitationArrays:
-    revision, chunks_by_document = store.revision, chunks_of(store)
+def _read(store: TripleStore, known: ReadDocuments | None) -> CitationArrays:
+    revision = store.revision
+    if known is None or change_feed.changed(KG.DocumentGraph, store=store, since=known.revision):
+        known = ReadDocuments(chunks_of(store), bylines_of(store), revision)
+    chunks_by_document = known.chunks
     numbered = sorted((chunk, number) for number, chunks in enumerate(chunks_by_document.values()) for chunk in chunks)
     chunks = [chunk for chunk, _ in numbered]
     number_of = {chunk: number for number, chunk in enumerate(chunks)}
@@ -327,13 +342,13 @@ def _read(store: TripleStore) -> CitationArrays:
     columns = np.array(edges, dtype=np.float64).reshape(len(edges), 4).T
     origins, targets, edge_kinds = (column.astype(np.int64) for column in columns[:3])
     documents = [document for _, document in numbered]
-    links = _links(store, {document: number for number, document in enumerate(chunks_by_document)})
+    links = _links(store, {document: number for number, document in enumerate(chunks_by_document)}, known.bylines)
     return CitationArrays.of(
         chunks, documents, (origins, targets, edge_kinds, columns[3]), links=links, revision=revision
     )
 
 
-def _links(store: TripleStore, numbers: Mapping[str, int]) -> DocumentLinks:
+def _links(store: TripleStore, numbers: Mapping[str, int], bylines: Mapping[str, tuple[str, ...]]) -> DocumentLinks:
     """Read who cites whom and by which markers; a document is also a holder of its own byline, which means it."""
     catalogue = store.names.catalogue
     pairs = store.select(queries.bind("cg_rag/citing", catalogue=catalogue)).values()
@@ -341,7 +356,7 @@ def _links(store: TripleStore, numbers: Mapping[str, int]) -> DocumentLinks:
     held = [(marker, numbers[holder], numbers.get(meant, -1)) for holder, _, marker, meant in uses if holder in numbers]
     own = [
         (marker, numbers[document], numbers[document])
-        for document, markers in bylines_of(store).items()
+        for document, markers in bylines.items()
         for marker in markers
         if document in numbers
     ]

@@ -135,7 +135,7 @@ class CgRag:
             NotBuilt: the store holds no chunk.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
         """
-        chunks = citation_graph.chunks_of(self.store)
+        revision, chunks = self.store.revision, citation_graph.chunks_of(self.store)
         if not chunks:
             raise NotBuilt("method 'cg_rag' has no passage to link. Run `kgrag ingest PATH` first.")
         if dry_run:
@@ -145,7 +145,7 @@ class CgRag:
         found = citations.read_citations(self.store)
         signals = citation_graph.EdgeSignals(dense, words, self.embedder.identity, self.top)
         drawn = citation_graph.draw(self.store, chunks, found, signals, redraw=options.redraw, progress=progress)
-        arrays = self._arrays()
+        arrays = self._arrays(citation_arrays.ReadDocuments(chunks, found.bylines, revision))
         edges = len(arrays.neighbours) // 2
         counts = {"documents": len(chunks), "chunks": len(arrays), "edges": edges, **found.counts}
         counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
@@ -332,8 +332,8 @@ class CgRag:
             raise NotBuilt("method 'cg_rag' has no citation graph yet. Run `kgrag build cg_rag` first.")
         return arrays
 
-    def _arrays(self) -> CitationArrays:
-        return citation_arrays.fresh(self.store, self.lexical, save=not self.read_only)
+    def _arrays(self, known: citation_arrays.ReadDocuments | None = None) -> CitationArrays:
+        return citation_arrays.fresh(self.store, self.lexical, save=not self.read_only, known=known)
 
     def _encoder_file(self) -> training.EncoderFile:
         return training.EncoderFile(self.store, self.weights, self.embedder.identity)

@@ -22,6 +22,7 @@ from kgrag.mapping.factual_blocks import Edge, flatten, strict_subsets
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.model import BuildReport, GraphDraft, Publication, plain
 from kgrag.ports import TripleStore
+from kgrag.store.listed_graphs import listed
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text import documents
 from kgrag.vocab import KG
@@ -29,6 +30,7 @@ from kgrag.vocab import KG
 __all__ = ["Tally", "build_mapped", "fresh_properties"]
 
 _DRAFTS_PER_PUBLISH = 4000
+_RECORDS_PER_LOOK = 100
 
 
 @dataclass(slots=True)
@@ -141,10 +143,11 @@ class _Drafting:
         deeds: list[Deed] = []
         edges: list[Edge] = []
         properties: dict[str, ox.NamedNode] = {}
-        for done, flat in enumerate(records, start=1):
-            assertions, (document, facts, *hyperedges), deed = self._drafted(flat)
+        there: set[ox.NamedNode] = set()
+        for done, (flat, drafted) in enumerate(self._looked_up(records, there), start=1):
+            assertions, (document, facts, *hyperedges), deed = drafted
             self.tally.count(assertions, hyperedges)
-            if not self.store.described(document.iri):
+            if document.iri not in there:
                 batch += [document, facts, *hyperedges]
                 deeds.append(deed)
                 edges += flat.edges
@@ -152,7 +155,17 @@ class _Drafting:
                 properties = {**assertions.properties, **properties}
             if batch and (len(batch) >= _DRAFTS_PER_PUBLISH or done == len(records)):
                 yield done, [*batch, *self._joint(edges, properties, deeds)]
+                there |= {draft.iri for draft in batch}
                 batch, deeds, edges, properties = [], [], [], {}
+
+    def _looked_up(
+        self, records: Sequence[_FlatRecord], there: set[ox.NamedNode]
+    ) -> Iterator[tuple[_FlatRecord, tuple[Assertions, list[GraphDraft], Deed]]]:
+        """Yield each record with what it states; the graphs of those that the store has are added to ``there``."""
+        for first in range(0, len(records), _RECORDS_PER_LOOK):
+            some = [(flat, self._drafted(flat)) for flat in records[first : first + _RECORDS_PER_LOOK]]
+            there |= listed(self.store, [drafts[0].iri for _, (_, drafts, _) in some])
+            yield from some
 
     def _drafted(self, flat: _FlatRecord) -> tuple[Assertions, list[GraphDraft], Deed]:
         """Return what a record states, the drafts of document, assertions and hyperedges in this order, its deed."""

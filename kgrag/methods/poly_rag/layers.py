@@ -245,11 +245,13 @@ class GraphLayer:
         """Return statements as hits with the chunks that state them; of those with the same words the best only."""
         nodes = [ox.NamedNode(iri) for iri, _ in ranking]
         rows: dict[str, Sequence[str]] = {}
-        for statement, *columns, _ in self.store.select(queries.bind("poly_rag/statements", statements=nodes)).values():
-            rows.setdefault(statement, columns)
         chunks: dict[str, list[str]] = defaultdict(list)
-        for statement, chunk in self.store.select(queries.bind("poly_rag/origins", statements=nodes)).values():
-            chunks[statement].append(chunk)
+        query = queries.bind("poly_rag/found_statements", statements=nodes)
+        for statement, *columns, chunk in self.store.select(query).values():
+            if chunk:
+                chunks[statement].append(chunk)
+            else:
+                rows.setdefault(statement, columns)
         spans = stored_passages.spans(self.store, [chunk for stating in chunks.values() for chunk in stating])
         hits: dict[str, Hit] = {}
         for iri, score in ranking:

@@ -144,12 +144,12 @@ class PolyRag:
         if options.triples is not None:
             loaded.append(layer_files.load_triples(options.triples, store=self.store))
         counts = {name: count for one in loaded for name, count in one.counts.items()}
-        self._refuse_unbuilt()
+        condensed = self._refuse_unbuilt()
         done = triple_extraction.extract(
             store=self.store, model=self.model, embedder=self.embedder, loaded=self._loaded(), progress=progress
         )
         counts |= done.counts
-        counts |= self._further(options, progress)
+        counts |= self._further(options, progress, condense=options.condense or condensed)
         data_profile.keep(self.store)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
@@ -170,13 +170,13 @@ class PolyRag:
         layers = triple_extraction.layer_graphs(self.store).items()
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
 
-    def _further(self, options: PolyRagOptions, progress: Progress | None) -> dict[str, int]:
+    def _further(self, options: PolyRagOptions, progress: Progress | None, *, condense: bool) -> dict[str, int]:
         counts: dict[str, int] = {}
         if options.complete or options.accept:
             counts |= self._completed(accept=options.accept)
         if options.infer:
             counts["inferred"] = inferred_facts.infer(self.store, self.open_scratch())
-        if options.condense or self._condensed():
+        if condense:
             counts |= condensation.condense(self.store, self._space("triple", progress), self.embedder)
             self._space("condensed-triple", progress)
         return counts
@@ -362,7 +362,7 @@ class PolyRag:
             raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
         if allowed is not None and self.layers == "ontology":
             raise InvalidSettings("poly_rag: the ontology layer cannot keep to a filter (where). Add graph or text.")
-        self._refuse_unbuilt()
+        condensed = self._refuse_unbuilt()
         chosen = self.layers.split("+")
         if "ontology" in chosen and allowed is None:
             yield "ontology", lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
@@ -371,7 +371,7 @@ class PolyRag:
             yield "ontology", lambda _: merged
         if "graph" in chosen:
             # a statement that was condensed from several documents is found there by the statements of each
-            space = "condensed-triple" if self._condensed() and allowed is None else "triple"
+            space = "condensed-triple" if condensed and allowed is None else "triple"
             within = None if allowed is None else self._statements_of(allowed)
             graph = GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space, within)
             yield "graph", lambda question: graph.search(question, k)
@@ -408,9 +408,6 @@ class PolyRag:
             seconds=self.seconds,
         )
 
-    def _condensed(self) -> bool:
-        return self.store.described(self.store.names.layer_graph("condensed"))
-
     def _answer_in_words(self, question: str, found: Found) -> Answer:
         """Return the answers that a layer knows as sentences, each with citations of what states it.
 
@@ -445,14 +442,18 @@ class PolyRag:
 
     # what is there
 
-    def _refuse_unbuilt(self) -> None:
+    def _refuse_unbuilt(self) -> bool:
+        """Return whether the statements were condensed. Raises NotBuilt: there is no layer at all."""
+        names = self.store.names
         kinds = (KG.DocumentGraph, KG.OntologyGraph, KG.TripleGraph)
-        catalogue = self.store.names.catalogue
-        if not self.store.ask(queries.bind("catalogue/has_kind", catalogue=catalogue, kinds=kinds)):
+        values = {"catalogue": names.catalogue, "kinds": kinds, "condensed": names.layer_graph("condensed")}
+        there = {what for (what,) in self.store.select(queries.bind("poly_rag/built", **values)).values()}
+        if "layer" not in there:
             raise NotBuilt(
                 "method 'poly_rag' has no layer to look in. Run `kgrag ingest PATH`, `kgrag load ONTOLOGY` or "
                 "`kgrag build poly_rag --instances FILE --triples FILE` first."
             )
+        return "condensed" in there
 
     def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(

@@ -148,6 +148,7 @@ class SireRag:
         growth.relatedness()
         if self.ablation == "E":
             growth.dual(leaves)
+        growth.publish()
         return growth
 
     def retrieve(self, question: str, k: int) -> list[Hit]:

@@ -3,7 +3,7 @@
 A tree's ``kg:parameters`` record what it was grown with, from which leaves, and how many leaves changed since it was
 grown whole; with other settings, or after changes to a fifth of the leaves, it is grown whole again.
 
-Queries read: ``sire_rag/tree``, ``sire_rag/parts``, ``sire_rag/mentions``, ``sire_rag/propositions``. Prompt:
+Queries read: ``sire_rag/trees``, ``sire_rag/parts``, ``sire_rag/mentions``, ``sire_rag/propositions``. Prompt:
 ``sire_rag/summary``. Graphs written: one per tree.
 """
 
@@ -83,13 +83,15 @@ class TreeGrowth:
     kept: int = 0
     usage: Usage = field(default_factory=Usage)
     pending: list[str] = field(default_factory=list)
+    _drafts: list[GraphDraft] = field(default_factory=list)
+    _records: dict[str, tuple[str, str]] | None = None
 
     def similarity(self, leaves: Sequence[TreeLeaf]) -> None:
-        """Publish the tree whose leaves are chunks."""
+        """Grow the tree whose leaves are chunks; ``publish`` publishes it."""
         self._update(_TreePlan(SIMILARITY, leaves, self._chunk_draft(SIMILARITY, leaves)))
 
     def relatedness(self, further: Sequence[Proposition] = ()) -> None:
-        """Publish the tree whose leaves are aggregates; ``further`` propositions are those of a plan."""
+        """Grow the tree whose leaves are aggregates; ``further`` propositions are those of a plan."""
         names = self.store.names
         known = [*read_propositions(self.store), *further]
         made = aggregates(known, limit=self.settings.aggregate_tokens, names=names)
@@ -99,9 +101,15 @@ class TreeGrowth:
         self._update(_TreePlan(RELATEDNESS, leaves, draft, parts=parts))
 
     def dual(self, leaves: Sequence[TreeLeaf]) -> None:
-        """Publish the tree of ablation E: chunks, clustered by their texts and by the entities that they mention."""
+        """Grow the tree of ablation E: chunks, clustered by their texts and by the entities that they mention."""
         draft = self._chunk_draft(DUAL, leaves)
         self._update(_TreePlan(DUAL, leaves, draft, more_clusters=lambda: self._clusters_by_entity(leaves)))
+
+    def publish(self) -> None:
+        """Publish the trees that were grown, all at once."""
+        if self._drafts:
+            self.pending += self.store.publish(self._drafts).faults
+            self._drafts, self._records = [], None
 
     def is_current(self, tree: str, leaves: Sequence[TreeLeaf]) -> bool:
         """Whether a tree was grown from these very leaves with these settings, so that a build would leave it alone."""
@@ -142,9 +150,7 @@ class TreeGrowth:
         if len(self.pending) > pending_before:
             settings = ""
         record = json.dumps(asdict(_TreeRecord(settings, leaves, changed)), sort_keys=True)
-        draft = replace(plan.draft(summaries), described=[(KG.parameters, ox.Literal(record))])
-        publication = self.store.publish([draft])
-        self.pending += publication.faults
+        self._drafts.append(replace(plan.draft(summaries), described=[(KG.parameters, ox.Literal(record))]))
         self.trees += 1
         if self.progress:
             self.progress(f"sire_rag {plan.tree} tree", len(summaries), len(summaries))
@@ -152,11 +158,14 @@ class TreeGrowth:
     def _stored(self, tree: str) -> tuple[SummaryTree, _TreeRecord, bool]:
         """Return a tree as the store contains it, empty where there is none, its record, and whether it is stale."""
         graph = self.store.names.tree_graph(tree)
-        query = queries.bind("sire_rag/tree", catalogue=self.store.names.catalogue, tree=graph)
-        rows = self.store.select(query).values()
-        if not rows:
+        if self._records is None:
+            names = self.store.names
+            trees = [names.tree_graph(each) for each in (SIMILARITY, RELATEDNESS, DUAL)]
+            rows = self.store.select(queries.bind("sire_rag/trees", catalogue=names.catalogue, trees=trees)).values()
+            self._records = {each: (parameters, stale) for each, parameters, stale in reversed(rows)}
+        if graph.value not in self._records:
             return SummaryTree(), _TreeRecord(), False
-        parameters, stale = rows[0]
+        parameters, stale = self._records[graph.value]
         return tree_drafts.read_tree(self.store.triples(graph)), _TreeRecord.read(parameters), stale == "true"
 
     def _heirs(self, tree: SummaryTree, plan: _TreePlan) -> dict[str, str]:
