@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from kgrag import Document, KnowledgeBase
-from kgrag.server.startup import Address, serve
+from kgrag.server.startup import Access, Address, serve
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 
@@ -117,13 +117,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--size", type=int, default=60_000)
     parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--keys", type=Path, help="a file of keys, beside the key of KGRAG_API_KEYS")
     options = parser.parse_args(arguments)
     if not options.serve:
         make_chunks(options.folder, options.size)
         return
     with opened(options.folder) as kb:
         kb.retrieve("w1x")  # indexes that a killed server left behind are brought up to date
-        serve(kb, Address(port=0, announce=lambda url: print(url, flush=True)))
+        serve(kb, Address(port=0, announce=lambda url: print(url, flush=True)), access=Access(keys=options.keys))
 
 
 if __name__ == "__main__":

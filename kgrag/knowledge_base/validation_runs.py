@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -138,8 +139,9 @@ def _read(
     seen: set[str] = set()
     while waiting:
         source = waiting.pop(0)
-        path = source if isinstance(source, Path) else _local(source) or at_hand.get(source)
-        path = None if catalogues is None else path
+        path = None
+        if catalogues is not None:
+            path = source if isinstance(source, Path) else _local(source) or at_hand.get(source)
         key = str(source if path is None else path.resolve())
         if key in seen:
             continue
@@ -170,4 +172,4 @@ def _local(source: str) -> Path | None:
     parts = urlsplit(source)
     if parts.scheme == "file":
         return Path(unquote(parts.path))
-    return Path(source) if Path(source).exists() or ":" not in source else None
+    return Path(source) if ":" not in source or os.path.exists(source) else None  # noqa: PTH110 - of names of any length

@@ -148,6 +148,8 @@ def test_who_reads_while_every_file_is_written_anew_waits_for_it(live: Inside, m
     monkeypatch.setattr(rewriting, "sweep", sweep_slowly)
     job = live.client.post("/vacuum", headers=WRITER)
     assert closed.wait(20)
+    unknown = live.client.post("/reason", json={"graphs": ["urn:x:none"]}, headers=WRITER)
+    assert unknown.status_code == 400, unknown.text
     replies = [live.client.get(path) for path in ("/saved-queries", "/stats")]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert _end(live, job.json())["state"] == "done"

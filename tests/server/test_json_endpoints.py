@@ -146,6 +146,8 @@ def test_nothing_but_graphs_is_validated(demo: Inside, name: str) -> None:
         ("/audit", {"profile": "publish"}),
         ("/validate", {"shapes": ["urn:x:none"]}),
         ("/validate", {"shapes": ["00"], "graphs": []}),
+        ("/validate", {"shapes": ["0" * 300], "graphs": []}),  # longer than the name of a file may be
+        ("/validate", {"shapes": ["urn:" + "0" * 300], "graphs": []}),
         ("/validate", {"graphs": ["/etc/passwd"], "shapes": []}),
         ("/audit", {"profile": "../secret.toml"}),
         ("/ask", {"question": ""}),

@@ -81,6 +81,19 @@ def test_a_bad_request_gets_the_status_of_the_standard(
     assert ".py" not in answer.text
 
 
+@pytest.mark.parametrize("character", ["\\u0001", "\\u000B", "\\uFFFE"])
+def test_what_xml_cannot_have_is_refused_and_not_written_into_it(server: Server, character: str) -> None:
+    table, graph = f'SELECT ("a{character}b" AS ?x) {{}}', f'CONSTRUCT {{ <urn:x:s> <urn:x:p> "{character}" }} {{}}'
+    for text, xml, other in (
+        (table, "application/sparql-results+xml", "text/tab-separated-values"),
+        (graph, "application/rdf+xml", "text/turtle"),
+    ):
+        refused = server.client.get("/sparql", params={"query": text}, headers={"Accept": xml})
+        assert refused.status_code == 406
+        assert f"U+{character[2:]}, which XML cannot have" in refused.json()["detail"]
+        assert server.client.get("/sparql", params={"query": text}, headers={"Accept": other}).status_code == 200
+
+
 def test_a_bare_get_that_asks_for_rdf_gets_the_description_of_the_service(server: Server) -> None:
     answer = server.client.get("/sparql", headers={"Accept": "text/turtle"})
     assert "sd:UnionDefaultGraph" in answer.text

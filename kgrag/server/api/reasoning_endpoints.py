@@ -86,7 +86,8 @@ async def reason(request: Request) -> Response:
     record, workers = write_record(request, "reason"), workers_of(request)
     asked, store = await read_body(request, ReasonRequest), workers.kb.store
     if asked.graphs or not asked.drop:
-        reasoning_runs.sources(store, asked.graphs)  # refuses a graph that is not there now, and not as a job
+        # refuses a graph that is not there now, and not as a job
+        await workers.report(lambda: reasoning_runs.sources(store, asked.graphs))
 
     def infer() -> dict[str, Any]:
         if asked.drop:

@@ -29,6 +29,7 @@ import ctypes
 import importlib
 import json
 import os
+import re
 import select
 import signal
 import struct
@@ -151,6 +152,25 @@ class _RowCounter:
         return self.count if self._kind in ("json", "xml") else max(self.count - 1, 0)  # without the line of names
 
 
+class _XmlCharacters:
+    """Looks for what XML 1.0 has no way to write: the engine writes it as it is, and no parser reads the result."""
+
+    _NONE_OF_XML = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+
+    def __init__(self) -> None:
+        self._last = b""
+
+    def check(self, data: bytes) -> None:
+        """Raise ``_Unacceptable`` for such a character, also where it began in what came before."""
+        found = self._NONE_OF_XML.search(self._last + data)
+        if found is not None:
+            code = ord(found[0].decode())
+            raise _Unacceptable(
+                f"the result has the character U+{code:04X}, which XML cannot have; ask for JSON or TSV"
+            )
+        self._last = (self._last + data)[-2:]
+
+
 class _ResultFile:
     """A file that the engine writes a result to; its bytes become frames.
 
@@ -169,6 +189,7 @@ class _ResultFile:
         self.whole = False
         self.rows = _RowCounter(media) if max_rows else None
         self._unsent_media = media
+        self._xml = _XmlCharacters() if media.endswith("xml") else None
         self._max_bytes = max_bytes
         self._max_rows = max_rows
         self._started = started
@@ -182,6 +203,8 @@ class _ResultFile:
             self.rows.add(bytes(data))
             if self.rows.rows > self._max_rows:
                 raise _TooLarge("rows")
+        if self._xml is not None:
+            self._xml.check(bytes(data))
         self._block += data
         while len(self._block) >= _BLOCK_BYTES:
             self._send(bytes(self._block[:_BLOCK_BYTES]))

@@ -172,7 +172,10 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
     day.look("ask")
     one(browser, "#question").send_keys(todo.question_of_pdf, Keys.ENTER)
     one(browser, "a.cite")
-    browser.find_elements(By.CSS_SELECTOR, "a.cite")[-1].click()  # the one before names what the sentence is about
+    shown = "return document.querySelector(arguments[0].hash).textContent"
+    cites = browser.find_elements(By.CSS_SELECTOR, "a.cite")
+    # others name what the sentence is about, or stand for sentences that follow it
+    next(each for each in cites if todo.words_of_pdf in browser.execute_script(shown, each)).click()
     assert todo.words_of_pdf in one(browser, "mark:target").text
     day.look("an answer from the PDF")
     assert texts(browser, ".passage .place")[0].startswith("page")

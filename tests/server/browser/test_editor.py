@@ -154,6 +154,15 @@ def test_the_colours_lie_under_the_letters_however_long_the_text(browser: Any, d
     assert sizes == [sizes[0], sizes[0], 0, 0]
 
 
+def test_who_has_left_a_long_line_sees_where_its_lines_begin(browser: Any, demo: Inside) -> None:
+    area = open_editor(browser, demo, "")
+    area.send_keys(f"SELECT * {{ ?s ?p ?o }} # {'long ' * 60}")
+    scrolled = "return document.querySelector('.code').scrollLeft"
+    assert browser.execute_script(scrolled) > 0  # the caret is seen
+    browser.execute_script("arguments[0].blur()", area)
+    assert browser.execute_script(scrolled) == 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_sparql_stands_out_in_light_and_in_dark(browser: Any, demo: Inside, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]

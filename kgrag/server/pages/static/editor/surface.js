@@ -19,6 +19,8 @@ export class Surface {
     area.wrap = "off";
     area.rows = 8;
     area.addEventListener("input", () => this.refresh());
+    // the browser has followed the caret to the end of a long line; who has left the text sees where its lines begin
+    area.addEventListener("blur", () => (this.frame.scrollLeft = 0));
     addEventListener("pageshow", () => this.refresh()); // the browser may have put an earlier text back
     this.refresh();
   }
