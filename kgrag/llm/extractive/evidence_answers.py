@@ -53,6 +53,9 @@ _MIN_SHARE_OF_BEST_FACT = 0.95
 MIN_PROBABILITY = 0.4
 """Probability from which a sentence of prose is an answer: of 75 questions 9 were then answered wrongly in
 cross-validation, and of 73 others 10."""
+_MAX_VALUES_LOOKED_FOR = 8
+_MAX_BEHIND = 2.0
+"""How far, by score, a sentence with a value may be behind the best one, which has none."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
@@ -125,6 +128,7 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
         return _answered(chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
     if not rows:
         return _unknown(rows, _why_vetoed(asked, texts))
+    rows = _with_value_first(asked, rows)
     confidence = round(probability(question, rows), 3)
     if confidence < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
@@ -139,6 +143,16 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     after = [row for row in sentences_after(asked, first[0].sentence, rows) if row not in (*first, *further)]
     chosen += [_continuing(row) for row in after] + [candidates[rows.index(row)] for row in further]
     return _answered(chosen) | {"confidence": confidence}
+
+
+def _with_value_first(asked: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
+    """Return the sentences with the best one first that has a value of the kind asked for, if it is near the best."""
+    for place, row in enumerate(rows[:_MAX_VALUES_LOOKED_FOR]):
+        if rows[0].score - row.score > _MAX_BEHIND:
+            break
+        if not value_lacking(asked, f"{row.sentence.label} {row.sentence.text} {' '.join(row.sentence.items)}"):
+            return [row, *rows[:place], *rows[place + 1 :]]
+    return list(rows)
 
 
 def _continuing(row: RankedSentence) -> Candidate:

@@ -78,7 +78,8 @@ _FEW_WORDS = 3
 _IDENTIFIER = regex.compile(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
 )
-_NUMBER = regex.compile(r"(?<![\w.])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
+_PRODUCT = regex.compile(r"\p{Lu}\p{L}*")
+_NUMBER = regex.compile(r"(?<![\w.\[])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
 _PLAIN_VERSION = regex.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 _VERSIONS = regex.compile(
     rf"(?<![\w.])(?P<first>{_PLAIN_VERSION.pattern})(?:\s*(?:[-–]|to|through)\s*(?P<last>{_PLAIN_VERSION.pattern})"
@@ -112,6 +113,10 @@ _CUES = tuple(
             r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
         ),
         (r"\bdiffer(?:s|ences?)?\b", r"\bdifferences?\b|\bdiffers?\b|\bunlike\b|\bwhereas\b|\bin contrast\b"),
+        (
+            r"^(?:is|are|was|were|does|do)\b.*\b(?:on|off|enabled|disabled|true|false)\b",
+            r"\b(?:is|are|on|off)\b.*\b(?:on|off|by default|enabled|disabled|true|false)\b",
+        ),
         (r"^what (?:is|are) (?:an? )", r"\bdefines?\b|\bmeans\b|\brefers? to\b|\b(?:is|are) an?\b"),
         (r"\bborn\b|\bbirth\b", r"\bborn\b"),
         (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
@@ -186,8 +191,9 @@ def _parts(version: str) -> list[int]:
 
 
 def _exactly(word: str) -> regex.Pattern[str]:
-    end = r"(?![\w]|[.,]\p{N})" if word[-1].isdigit() else r"(?!\w)"
-    return regex.compile(rf"(?<![\w]){regex.escape(word)}{end}", flags=regex.IGNORECASE)
+    end = r"(?![\w]|[.,]\p{N}|\])" if word[-1].isdigit() else r"(?!\w)"
+    start = r"(?<![\w\[])" if word[-1].isdigit() else r"(?<!\w)"
+    return regex.compile(rf"{start}{regex.escape(word)}{end}", flags=regex.IGNORECASE)
 
 
 def ranked(
@@ -207,7 +213,7 @@ def ranked(
         nearness: cosines of the embedder; None goes by words alone.
     """
     veto, kind = veto_of(asked), asked_for(asked)
-    lacking = {text.number for text in texts if veto.lacking(text)}
+    lacking = _lacking(veto, texts)
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
@@ -220,6 +226,24 @@ def ranked(
     cosines = nearness(asked, [row.sentence.meaning for row in near])
     complete = [(row.sentence, (*row.features[:-1], cosine)) for row, cosine in zip(near, cosines, strict=True)]
     return sorted((RankedSentence(one, row, _weigh(row, WEIGHTS)) for one, row in complete), key=_by_score)
+
+
+def _lacking(veto: Veto, texts: Sequence[EvidenceText]) -> set[int]:
+    """Return the numbers of the pieces that lack an exact word of a question.
+
+    A document names its product ("PostgreSQL") once, and each option where it is explained: a capitalised name without
+    a mark in it may be in another piece of the same document.
+    """
+    by_title: dict[str, set[str]] = {}
+    lacks = {text.number: set(veto.lacking(text)) for text in texts}
+    for text in texts:
+        by_title.setdefault(text.title, set()).update(set(veto.exact) - lacks[text.number])
+    elsewhere = {text.number: by_title[text.title] if text.title else set() for text in texts}
+    return {
+        number
+        for number, words in lacks.items()
+        if any(not (word in elsewhere[number] and _PRODUCT.fullmatch(word)) for word in words)
+    }
 
 
 def probability(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> float:
