@@ -54,12 +54,17 @@ MIN_PROBABILITY = 0.4
 """Probability from which a sentence of prose is an answer: of 75 questions 9 were then answered wrongly in
 cross-validation, and of 73 others 10."""
 _MAX_VALUES_LOOKED_FOR = 8
-_MAX_BEHIND = 2.0
+_MAX_BEHIND = 4.0
 """How far, by score, a sentence with a value may be behind the best one, which has none."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}'’-]+")
+_ASKS_FOR_A_TERM = regex.compile(
+    r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
+    r"variable|keyword)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
+    flags=regex.IGNORECASE,
+)
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -133,7 +138,8 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     if confidence < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
         return _unknown(rows, reason) | {"confidence": confidence}
-    candidates = list(_prose_candidates(question, rows, items=several.items))
+    term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
+    candidates = list(_prose_candidates(question, rows, items=several.items, term_asked=term_asked))
     chosen = _choose(question, candidates)
     if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)):
         return _unknown(rows, f"The best sentence has no {lacking}.") | {"confidence": confidence}
@@ -236,11 +242,17 @@ def _gain(question: WeighedQuestion, candidate: Candidate, chosen: Sequence[Cand
 
 
 def _prose_candidates(
-    question: WeighedQuestion, rows: Sequence[RankedSentence], *, by_words: bool = False, items: bool = False
+    question: WeighedQuestion,
+    rows: Sequence[RankedSentence],
+    *,
+    by_words: bool = False,
+    items: bool = False,
+    term_asked: bool = False,
 ) -> Iterator[Candidate]:
     """Yield the ranked sentences, each behind the sentence or the term that it needs to be understood.
 
     ``by_words`` scores them by shared words, as facts are; ``items`` are wanted, where a sentence introduces a list.
+    With ``term_asked`` the term that a sentence explains is always shown: it is what the question asks for.
     """
     for row in rows:
         one = row.sentence
@@ -252,7 +264,7 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        if one.labelled and question.coverage(one.about) > 0:
+        if one.labelled and (term_asked or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
         for shown in one.items if items and one.items else filter(None, (one.shown,)):

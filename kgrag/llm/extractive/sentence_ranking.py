@@ -68,16 +68,17 @@ FEATURES = (
     "cue",
     "cosine",
 )
-WEIGHTS = (3.69, 2.21, 1.97, 1.08, 1.55, 0.73, 2.08, -1.38, -2.17, -0.14, 0.84, 2.27, 4.14)
+WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 5.5)
 _WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 0.0)
 """Weights where no embedder is at hand."""
-CERTAINTY_WEIGHTS = (-2.52, 0.33, 0.19, 0.36, 0.48, -0.57, -1.12)
+CERTAINTY_WEIGHTS = (-5.53, 0.77, -0.11, -0.37, -0.21, 1.04, -0.7)
 _MAX_SENTENCES_EMBEDDED = 64
 _FEW_WORDS = 3
 
 _IDENTIFIER = regex.compile(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
 )
+_CODE = regex.compile(r"[A-Za-z]\w*(?:[._]\w+)+")
 _PRODUCT = regex.compile(r"\p{Lu}\p{L}*")
 _NUMBER = regex.compile(r"(?<![\w.\[])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
 _PLAIN_VERSION = regex.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
@@ -104,8 +105,13 @@ _CUES = tuple(
     for asks, says in (
         (r"\bdefaults?\b", r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b"),
         (
-            r"\bversion\b.*\b(?:added|exist|available|support|introduced)|\bsince\b",
-            r"\b(?:new|added|changed) in\b|\bsince\b",
+            r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
+            r"\b(?:new|added|changed|beginning|starting|introduced|available) (?:in|with)\b"
+            r"|\bsince\b|\bas of\b|\bor later\b",
+        ),
+        (
+            r"\b(?:allowed|permitted|forbidden)\b",
+            r"\b(?:must|may|shall|should|allowed|permitted|forbidden|prohibited)\b",
         ),
         (r"\b(?:released?|come out|came out|published)\b", r"\breleased?\b|\bpublished\b"),
         (
@@ -217,7 +223,7 @@ def ranked(
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
-        if one.number not in lacking
+        if one.number not in lacking and not _explains_another(one, veto)
     ]
     rows.sort(key=_by_score)
     if nearness is None:
@@ -301,6 +307,14 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
         float(any(asks.search(asked.text) and says.search(one.text) for asks, says in _CUES)),
         0.0,
     )
+
+
+def _explains_another(one: ProseSentence, veto: Veto) -> bool:
+    """Return whether a sentence explains an identifier that is none of the question's: ``Path.suffix`` for ``z.Path``."""
+    patterns = [pattern for word, pattern in veto.patterns.items() if _CODE.fullmatch(word)]
+    if not patterns or not _CODE.search(one.label):
+        return False
+    return not any(pattern.search(f"{one.label}\n{one.text}") for pattern in patterns)
 
 
 def _exactness(one: ProseSentence, pattern: regex.Pattern[str]) -> float:
