@@ -71,7 +71,7 @@ FEATURES = (
 WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 5.5)
 _WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 0.0)
 """Weights where no embedder is at hand."""
-CERTAINTY_WEIGHTS = (-5.53, 0.77, -0.11, -0.37, -0.21, 1.04, -0.7)
+CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
 _MAX_SENTENCES_EMBEDDED = 64
 _FEW_WORDS = 3
 
@@ -310,7 +310,7 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
 
 
 def _explains_another(one: ProseSentence, veto: Veto) -> bool:
-    """Return whether a sentence explains an identifier that is none of the question's: ``Path.suffix`` for ``z.Path``."""
+    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``."""
     patterns = [pattern for word, pattern in veto.patterns.items() if _CODE.fullmatch(word)]
     if not patterns or not _CODE.search(one.label):
         return False
