@@ -37,7 +37,7 @@ from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.value_vetoes import value_lacking
 
-__all__ = ["MIN_PROBABILITY", "reply"]
+__all__ = ["MIN_PROBABILITY", "reply", "with_value_first"]
 
 _MIN_COVERAGE = 0.42
 """Share of the question (by weight) that the sentences of an answer from facts cover together, at least."""
@@ -132,7 +132,7 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     if not rows:
         return _unknown(rows, _why_vetoed(asked, texts))
     return _by_probability(
-        asked, question, _with_value_first(asked, rows), lambda part: _ranked_again(part, texts, sentences, nearness)
+        asked, question, with_value_first(asked, rows), lambda part: _ranked_again(part, texts, sentences, nearness)
     )
 
 
@@ -147,15 +147,17 @@ def _by_probability(
     ``ranked_for`` ranks the sentences for a part of the question.
     """
     confidence = round(probability(question, rows), 3)
-    if confidence < MIN_PROBABILITY:
-        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
-        return _unknown(rows, reason) | {"confidence": confidence}
     several = several_asked(asked)
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
     candidates = list(_prose_candidates(question, rows, items=several.items, term_asked=term_asked))
     chosen = _choose(question, candidates, first=candidates[0])
+    reason = ""
     if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)):
-        return _unknown(rows, f"The best sentence has no {lacking}.") | {"confidence": confidence}
+        reason = f"The best sentence has no {lacking}."
+    elif confidence < MIN_PROBABILITY:
+        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+    if reason:
+        return _unknown(rows, reason) | {"confidence": confidence}
     first = [rows[candidates.index(candidate)] for candidate in chosen]
     further = further_rows(several, first, rows, ranked_for(several.second) if several.second else ())
     window = sentence_window(asked, first[0], rows)
@@ -165,7 +167,7 @@ def _by_probability(
     return _answered(chosen) | {"confidence": confidence}
 
 
-def _with_value_first(asked: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
+def with_value_first(asked: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
     """Return the sentences with the best one first that has a value of the kind asked for, if it is among the best."""
     for place, row in enumerate(rows[:_MAX_VALUES_LOOKED_FOR]):
         if not value_lacking(asked, f"{row.sentence.label} {row.sentence.text} {' '.join(row.sentence.items)}"):
