@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
         asked = questions(options.half)
         found = [opened.retrieve(row["question"], k=_PASSAGES) for row in asked]
-        counts = []
+        counts: list[int] = []
         for name, reader in _READERS.items():
             seconds, rows = [], []
             for at, (question, hits) in enumerate(zip(asked, found, strict=True)):

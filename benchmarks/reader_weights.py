@@ -119,7 +119,7 @@ def _certainty(rankings: Sequence[Ranking], weights: Floats) -> Floats:
         np.zeros(scaled.shape[1]),
         _PULL / 2,
     )
-    unscaled = found / spread
+    unscaled: Floats = found / spread
     unscaled[0] -= float(unscaled[1:] @ mean[1:])
     return unscaled
 

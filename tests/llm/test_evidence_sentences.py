@@ -329,3 +329,11 @@ def test_a_measure_counts_nothing_else():
     texts = ("A row of a table fits an 8192-byte page.", "A table has 1,600 columns.", "It has 12 in 8 kB.")
     assert [value_lacking(asked, text) for text in texts] == ["number", "", ""]
     assert value_lacking("How many bytes has a page?", "A page has 8192 bytes.") == ""
+
+
+def test_a_part_of_a_long_question_is_no_answer():
+    fitted = Meanings(("stash",), identity="all-MiniLM-L6-v2")
+    body = piece("The ferry Stash was built by Ann Lee.")
+    asked = "Who built the ferry Stash?"
+    long = "Who built the ferry Stash, whose captain won the harbour race of the northern islands in winter?"
+    assert [ask(question, body, embedder=fitted)["unknown"] for question in (asked, long)] == [False, True]
