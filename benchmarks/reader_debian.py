@@ -16,7 +16,7 @@ import argparse
 import gzip
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -47,11 +47,15 @@ _PASSAGES = 5
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a reader gives to a question: text and quotes; "" and () for unknown; ``value`` is the short answer."""
+    """What a reader gives to a question: text and quotes; "" and () for unknown; ``value`` is the short answer.
+
+    ``sentences`` counts what the text consists of.
+    """
 
     text: str = ""
     citations: tuple[Citation, ...] = ()
     value: str = ""
+    sentences: int = 0
 
 
 def questions(half: str = "") -> list[dict[str, Any]]:
@@ -100,26 +104,36 @@ def _has(text: str, answer: str) -> bool:
     return regex.search(rf"(?<![\w.-]){regex.escape(_plain(answer))}(?![\w-]|\.\d)", _plain(text)) is not None
 
 
-def _by_reader(opened: KnowledgeBase, question: str, hits: Sequence[Hit]) -> Given:
+def _by_reader(opened: KnowledgeBase, question: str, hits: Sequence[Hit], _: int) -> Given:
     answer = opened.answer_from(question, hits, method="passages")
-    return (
-        Given()
-        if answer.unknown
-        else Given(answer.text, answer.citations, answer.values[0].text if answer.values else "")
-    )
+    if answer.unknown:
+        return Given()
+    value = answer.values[0].text if answer.values else ""
+    return Given(answer.text, answer.citations, value, len(answer.sentences))
 
 
-def _by_cosine(opened: KnowledgeBase, question: str, hits: Sequence[Hit]) -> Given:
-    """Return the sentence with the best cosine, whatever it is."""
+def _by_cosine(opened: KnowledgeBase, question: str, hits: Sequence[Hit], count: int = 1) -> Given:
+    """Return the sentences with the best cosines, whatever they are, in that order."""
     pieces = [(hit, start, end) for hit in hits for start, end in split(hit.text)]
     vectors = opened.embedder.embed([hit.text[start:end] for hit, start, end in pieces], "query")
-    hit, start, end = pieces[int(np.argmax(vectors @ opened.embedder.embed([question], "query")[0]))]
-    span, quote = hit.sources[0], hit.text[start:end]
-    return Given(quote, (Citation(quote, span.document, span.chunk, span.start + start, span.start + end),))
+    nearest = np.argsort(-(vectors @ opened.embedder.embed([question], "query")[0]))[:count]
+    citations = []
+    for hit, start, end in (pieces[int(at)] for at in nearest):
+        span = hit.sources[0]
+        citations.append(Citation(hit.text[start:end], span.document, span.chunk, span.start + start, span.start + end))
+    return Given(" ".join(one.quote for one in citations), tuple(citations))
+
+
+_AS_MANY = "best cosines, as many sentences as the reader"
+_READERS: Mapping[str, Callable[[KnowledgeBase, str, Sequence[Hit], int], Given]] = {
+    "reader": _by_reader,
+    "best cosine": _by_cosine,
+    _AS_MANY: _by_cosine,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a row per reader: right, wrong with a citation, unknown, abstentions, exact short answers, milliseconds."""
+    """Print a row per reader: right, wrong, abstentions, exact short answers, characters, milliseconds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", type=Path)
     parser.add_argument("--half", default="development", choices=("development", "held back"))
@@ -130,13 +144,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
         asked = questions(options.half)
         found = [opened.retrieve(row["question"], k=_PASSAGES) for row in asked]
-        for name, reader in (("reader", _by_reader), ("best cosine", _by_cosine)):
+        counts: list[int] = []
+        for name, reader in _READERS.items():
             seconds, rows = [], []
-            for question, hits in zip(asked, found, strict=True):
+            for at, (question, hits) in enumerate(zip(asked, found, strict=True)):
                 started = perf_counter()
-                given = reader(opened, question["question"], hits)
+                given = reader(opened, question["question"], hits, counts[at] if name == _AS_MANY else 1)
                 seconds.append(perf_counter() - started)
                 rows.append((question, given, is_right(question, given, files, texts)))
+            counts = counts or [max(1, given.sentences) for _, given, _ in rows]
             print(f"{name}: {_summary(rows)}, {1000 * median(seconds):.0f} ms a question")
 
 
@@ -152,6 +168,7 @@ def _summary(rows: Sequence[tuple[Question, Given, bool]]) -> str:
             f"wrong with a citation {sum(bool(given.citations) > right for _, given, right in rows)} of {len(rows)}",
             f"abstained {sum(not given.citations for _, given, _ in others)} of {len(others)} unanswerable",
             f"exact values {exact}",
+            f"{median([len(given.text) for _, given, _ in rows if given.citations] or [0]):.0f} characters",
         )
     )
 

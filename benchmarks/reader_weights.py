@@ -1,7 +1,8 @@
 """Fits the weights of the reader without a model, and prints them as they stand in ``sentence_ranking``.
 
-Sentences: a softmax over the sentences of a question's evidence, so that right ones come before others. Probability: a
-logistic regression on what speaks for the first one. Both are drawn towards the weights that are there. Questions: the
+Sentences: a softmax over the sentences of a question's evidence, so that right ones come before others, drawn towards
+the weights that are there. Probability: a logistic regression on what speaks for the first one, in units of its spread,
+by whether the answer that the reader makes of it is right; those that a rule refuses are left out. Questions: the
 development half of ``reader_questions.jsonl`` with its packages (see ``reader_debian``), and sixty each of the
 development sets popqa and hotpot_train100 at half weight, whose evidence is found by BM25.
 
@@ -29,9 +30,12 @@ from kgrag.evaluation.metrics import contains_answer
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.llm.extractive import sentence_ranking
+from kgrag.llm.extractive.evidence_answers import with_value_first
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.meaning import Closeness
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question
+from kgrag.llm.extractive.sentence_windows import sentence_window
+from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.text import documents
 
 __all__ = ["Ranking", "fitted", "main"]
@@ -39,6 +43,7 @@ __all__ = ["Ranking", "fitted", "main"]
 Floats = npt.NDArray[np.float64]
 _PULL = 1.0  # towards the weights that are there
 _STEPS = 400
+_LEAST_SPREAD = 1e-6
 _STEP = 0.05
 _PASSAGES = 5
 _QUESTIONS_PER_SET = 60
@@ -47,21 +52,30 @@ _SETS = {"popqa": "popqa", "hotpot_train100": "multihop/hotpot_train100"}
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A question, the sentences of its evidence, which of them are right, and how much the question counts."""
+    """A question, the sentences of its evidence, which of them are right, and how much the question counts.
 
+    ``judge`` returns whether some sentences are a right answer.
+    """
+
+    asked: str
     question: WeighedQuestion
     rows: Sequence[sentence_ranking.RankedSentence]
     right: Floats
     weight: float
+    judge: Callable[[Sequence[ProseSentence]], bool]
 
-    def scored(self, weights: Floats) -> tuple[list[sentence_ranking.RankedSentence], bool]:
-        """Return the sentences in the order of other weights, and whether the first is right."""
+    def scored(self, weights: Floats) -> tuple[list[sentence_ranking.RankedSentence], bool | None]:
+        """Return the sentences in the order of other weights, and whether the answer is right; None where refused."""
         scores = [float(np.dot(row.features, weights)) for row in self.rows]
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], self.rows[at].sentence.number))
         rows = [
             sentence_ranking.RankedSentence(self.rows[at].sentence, self.rows[at].features, scores[at]) for at in order
         ]
-        return rows, bool(self.right[order[0]])
+        rows = with_value_first(self.asked, rows)
+        answer = [row.sentence for row in sentence_window(self.asked, rows[0], rows)]
+        if value_lacking(self.asked, " ".join(f"{one.label} {one.text}" for one in answer)):
+            return rows, None
+        return rows, self.judge(answer)
 
 
 def fitted(gradient: Callable[[Floats], Floats], prior: Floats, pull: float) -> Floats:
@@ -90,12 +104,24 @@ def _of_ranking(rankings: Sequence[Ranking]) -> Callable[[Floats], Floats]:
     return gradient
 
 
-def _of_probability(rankings: Sequence[Ranking], weights: Floats) -> Callable[[Floats], Floats]:
-    ranked = [(one, *one.scored(weights)) for one in rankings if one.rows]
-    evidence = np.array([sentence_ranking.certainty(one.question, rows) for one, rows, _ in ranked])
-    right = np.array([float(is_so) for *_, is_so in ranked])
-    counts = np.array([one.weight for one, *_ in ranked])
-    return lambda certainty: evidence.T @ (counts * (1 / (1 + np.exp(-evidence @ certainty)) - right))
+def _certainty(rankings: Sequence[Ranking], weights: Floats) -> Floats:
+    """Return the weights of the probability that the answer which begins with the best sentence is right."""
+    judged = [(one, *one.scored(weights)) for one in rankings if one.rows]
+    kept = [(one, rows, right) for one, rows, right in judged if right is not None]
+    evidence = np.array([sentence_ranking.certainty(one.question, rows) for one, rows, _ in kept])
+    right = np.array([float(is_so) for *_, is_so in kept])
+    counts = np.array([one.weight for one, *_ in kept])
+    mean, spread = evidence.mean(axis=0), evidence.std(axis=0) + _LEAST_SPREAD
+    mean[0], spread[0] = 0.0, 1.0  # the constant
+    scaled = (evidence - mean) / spread
+    found = fitted(
+        lambda certainty: scaled.T @ (counts * (1 / (1 + np.exp(-scaled @ certainty)) - right)),
+        np.zeros(scaled.shape[1]),
+        _PULL / 2,
+    )
+    unscaled: Floats = found / spread
+    unscaled[0] -= float(unscaled[1:] @ mean[1:])
+    return unscaled
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -107,7 +133,7 @@ def main(arguments: Sequence[str]) -> None:
         rankings += _of_set(name, nearness)
     prior = np.array(sentence_ranking.WEIGHTS)
     weights = fitted(_of_ranking(rankings), prior, _PULL)
-    certainty = fitted(_of_probability(rankings, weights), np.zeros(len(sentence_ranking.CERTAINTY_WEIGHTS)), _PULL / 2)
+    certainty = _certainty(rankings, weights)
     print("WEIGHTS =", tuple(weights.round(2).tolist()))
     print("CERTAINTY_WEIGHTS =", tuple(certainty.round(2).tolist()))
 
@@ -116,14 +142,15 @@ def _ranking(
     asked: str,
     texts: Sequence[EvidenceText],
     nearness: Closeness,
-    is_so: Callable[[ProseSentence], bool],
+    judge: Callable[[Sequence[ProseSentence]], bool],
     *,
     weight: float,
 ) -> Ranking:
     sentences = [one for text in texts for one in read_sentences(text)]
     question = read_question(asked, [one.own | one.about | one.around for one in sentences])
     rows = sentence_ranking.ranked(asked, question, texts, sentences, nearness)
-    return Ranking(question, rows, np.array([float(is_so(row.sentence)) for row in rows]), weight)
+    right = np.array([float(judge([row.sentence])) for row in rows])
+    return Ranking(asked, question, rows, right, weight, judge)
 
 
 def _of_packages(packages: Path, nearness: Closeness) -> Iterator[Ranking]:
@@ -141,13 +168,16 @@ def _of_packages(packages: Path, nearness: Closeness) -> Iterator[Ranking]:
                     EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following)
                 )
 
-            def is_so(one: ProseSentence, row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
-                quotes = cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
-                return is_right(
-                    row, Given(f"{one.label} {one.text}", tuple(quote.citation for quote in quotes)), files, texts
-                )
+            def judge(ones: Sequence[ProseSentence], row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
+                quotes = [
+                    quote
+                    for one in ones
+                    for quote in cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
+                ]
+                text = " ".join(f"{one.label} {one.text}" for one in ones)
+                return is_right(row, Given(text, tuple(quote.citation for quote in quotes)), files, texts)
 
-            yield _ranking(row["question"], shown, nearness, is_so, weight=1.0)
+            yield _ranking(row["question"], shown, nearness, judge, weight=1.0)
 
 
 def _of_set(name: str, nearness: Closeness) -> Iterator[Ranking]:
@@ -165,10 +195,10 @@ def _of_set(name: str, nearness: Closeness) -> Iterator[Ranking]:
         gold = {number for number, at in enumerate(places, 1) if at in row["supporting"]}
         answers = row.get("answers") or [row["answer"]]
 
-        def is_so(one: ProseSentence, gold: set[int] = gold, answers: list[str] = answers) -> bool:
-            return one.number in gold and bool(contains_answer(one.text, answers))
+        def judge(ones: Sequence[ProseSentence], gold: set[int] = gold, answers: list[str] = answers) -> bool:
+            return any(one.number in gold and bool(contains_answer(one.text, answers)) for one in ones)
 
-        yield _ranking(row["question"], texts, nearness, is_so, weight=0.5)
+        yield _ranking(row["question"], texts, nearness, judge, weight=0.5)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,9 @@ _GENERAL = regex.compile(
     flags=regex.IGNORECASE,
 )
 """Asks for every such thing ("When is a leap second inserted?"), so that the date of one of them is no answer."""
+_CONTRARY = ("a", "un", "non", "in", "im", "dis")
+_MIN_BARE = 6
+"""Letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"."""
 _BOTH = regex.compile(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
@@ -249,7 +252,18 @@ def _truth(question: str, cited: Sequence[_Cited]) -> tuple[Value, ...]:
     if "default" in asked and default and default["value"].lower() in {"no", "off", "false", "yes", "on", "true"}:
         return (_boolean(default["value"].lower() in {"yes", "on", "true"}, sentence),)
     negated = [bool(_NEGATION.search(text)) for text in (question, sentence.body)]
-    return (_boolean(negated[0] == negated[1], sentence),)
+    agree = negated[0] == negated[1]
+    return (_boolean(agree != _has_contrary(question, sentence.body), sentence),)
+
+
+def _has_contrary(question: str, body: str) -> bool:
+    """Return whether a sentence has the contrary of a word of the question, and not the word: "synchronously"."""
+    asked, said = (set(regex.findall(r"\p{L}+", text.lower())) for text in (question, body))
+    pairs = [*((word, other) for word in asked for other in said), *((other, word) for word in asked for other in said)]
+    return any(
+        len(bare) >= _MIN_BARE and not {word, bare} & asked & said and word in {f"{one}{bare}" for one in _CONTRARY}
+        for word, bare in pairs
+    )
 
 
 def _agree(question: str, cited: Sequence[_Cited]) -> bool:

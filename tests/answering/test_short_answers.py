@@ -108,3 +108,9 @@ def test_an_interval_is_kept_as_a_text_and_not_as_a_year():
     answer = Answer("When was the canal dug?", "text", "passages", values=(value,))
     typed = [triple.object for triple in answer_draft(answer, names=Names()).triples if triple.predicate == RDF.value]
     assert [(one.value, one.datatype) for one in typed] == [("1908/1913", XSD.string)]
+
+
+def test_a_contrary_of_a_word_of_the_question_makes_a_yes_a_no():
+    said = "Some commands, for instance DROP TABLE, are forced to commit synchronously."
+    assert [value.text for value in values_of("Is DROP TABLE committed asynchronously?", said)] == ["no"]
+    assert [value.text for value in values_of("Is DROP TABLE committed synchronously?", said)] == ["yes"]

@@ -37,6 +37,9 @@ _QUESTION_LINE = regex.compile(
     r"(?:\A|\n[^\S\n]*\n)(?P<line>(?:\p{N}[\p{N}.]*\s[^\n|]{3,160}|[^\n|.!]{3,160})\?)[^\S\n]*(?=\n[^\S\n]*\n)"
 )
 _WORD = regex.compile(r"\p{L}")
+_GOES_ON = regex.compile(r"\s(?:and|or)$")
+"""The end of an item of a list that others follow."""
+_SECTION_NUMBER = regex.compile(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
 _PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -87,7 +90,7 @@ class ProseSentence:
         about: terms of the label.
         around: terms of headings and title.
         earlier: terms of the sentences before it that have the same label.
-        meaning: what is embedded: label or header with the sentence.
+        meaning: what is embedded: headings, and label or header, with the sentence, which rarely names its subject.
         before: the sentence before one that begins with a pronoun, since it names what the pronoun refers to.
         opens: whether it is the first below its label.
         shown: the line that a sentence with a colon at its end introduces, as it is written; "" for none.
@@ -163,7 +166,9 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
         one = _sentence(text.number, line, header, under)
         if one is None:
             continue
-        one = replace(one, shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "", place=at)
+        meaning = f"{text.heading}: {one.meaning}" if text.heading else one.meaning
+        shown = shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else ""
+        one = replace(one, meaning=meaning, shown=shown, place=at)
         under.earlier.append(one)
         if one.text.endswith("?"):  # asks, and so says what the next sentence is about, but never answers
             continue
@@ -264,10 +269,16 @@ def _is_label(body: str, start: int, end: int) -> bool:
     text = body[start:end]
     if _HEADING.fullmatch(text):
         return True
-    whole_line = not body[:start].rpartition("\n")[2].strip() and not body[end:].partition("\n")[0].strip()
+    line_before, line_after = body[:start].rpartition("\n")[2], body[end:].partition("\n")[0]
+    whole_line = _SECTION_NUMBER.fullmatch(line_before) is not None and not line_after.strip()
     short = len(text) <= _MAX_LABEL_CHARACTERS and len(text.split()) <= _MAX_LABEL_WORDS and "\n" not in text
     reads_on = (
-        _SENTENCE_END.search(text) or _PAIR.match(text) or _MARK.match(text) or _PROGRAM.match(text) or _is_row(text)
+        _SENTENCE_END.search(text)
+        or _GOES_ON.search(text)
+        or _PAIR.match(text)
+        or _MARK.match(text)
+        or _PROGRAM.match(text)
+        or _is_row(text)
     )
     return whole_line and short and not reads_on and any(letter.isalpha() for letter in text)
 

@@ -68,17 +68,19 @@ FEATURES = (
     "cue",
     "cosine",
 )
-WEIGHTS = (3.69, 2.21, 1.97, 1.08, 1.55, 0.73, 2.08, -1.38, -2.17, -0.14, 0.84, 2.27, 4.14)
+WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 5.5)
 _WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 0.0)
 """Weights where no embedder is at hand."""
-CERTAINTY_WEIGHTS = (-2.52, 0.33, 0.19, 0.36, 0.48, -0.57, -1.12)
+CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
 _MAX_SENTENCES_EMBEDDED = 64
 _FEW_WORDS = 3
 
 _IDENTIFIER = regex.compile(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
 )
-_NUMBER = regex.compile(r"(?<![\w.])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
+_CODE = regex.compile(r"[A-Za-z]\w*(?:[._]\w+)+")
+_PRODUCT = regex.compile(r"\p{Lu}\p{L}*")
+_NUMBER = regex.compile(r"(?<![\w.\[])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
 _PLAIN_VERSION = regex.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 _VERSIONS = regex.compile(
     rf"(?<![\w.])(?P<first>{_PLAIN_VERSION.pattern})(?:\s*(?:[-–]|to|through)\s*(?P<last>{_PLAIN_VERSION.pattern})"
@@ -103,8 +105,13 @@ _CUES = tuple(
     for asks, says in (
         (r"\bdefaults?\b", r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b"),
         (
-            r"\bversion\b.*\b(?:added|exist|available|support|introduced)|\bsince\b",
-            r"\b(?:new|added|changed) in\b|\bsince\b",
+            r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
+            r"\b(?:new|added|changed|beginning|starting|introduced|available) (?:in|with)\b"
+            r"|\bsince\b|\bas of\b|\bor later\b",
+        ),
+        (
+            r"\b(?:allowed|permitted|forbidden)\b",
+            r"\b(?:must|may|shall|should|allowed|permitted|forbidden|prohibited)\b",
         ),
         (r"\b(?:released?|come out|came out|published)\b", r"\breleased?\b|\bpublished\b"),
         (
@@ -112,6 +119,10 @@ _CUES = tuple(
             r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
         ),
         (r"\bdiffer(?:s|ences?)?\b", r"\bdifferences?\b|\bdiffers?\b|\bunlike\b|\bwhereas\b|\bin contrast\b"),
+        (
+            r"^(?:is|are|was|were|does|do)\b.*\b(?:on|off|enabled|disabled|true|false)\b",
+            r"\b(?:is|are|on|off)\b.*\b(?:on|off|by default|enabled|disabled|true|false)\b",
+        ),
         (r"^what (?:is|are) (?:an? )", r"\bdefines?\b|\bmeans\b|\brefers? to\b|\b(?:is|are) an?\b"),
         (r"\bborn\b|\bbirth\b", r"\bborn\b"),
         (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
@@ -186,8 +197,9 @@ def _parts(version: str) -> list[int]:
 
 
 def _exactly(word: str) -> regex.Pattern[str]:
-    end = r"(?![\w]|[.,]\p{N})" if word[-1].isdigit() else r"(?!\w)"
-    return regex.compile(rf"(?<![\w]){regex.escape(word)}{end}", flags=regex.IGNORECASE)
+    end = r"(?![\w]|[.,]\p{N}|\])" if word[-1].isdigit() else r"(?!\w)"
+    start = r"(?<![\w\[])" if word[-1].isdigit() else r"(?<!\w)"
+    return regex.compile(rf"{start}{regex.escape(word)}{end}", flags=regex.IGNORECASE)
 
 
 def ranked(
@@ -207,11 +219,11 @@ def ranked(
         nearness: cosines of the embedder; None goes by words alone.
     """
     veto, kind = veto_of(asked), asked_for(asked)
-    lacking = {text.number for text in texts if veto.lacking(text)}
+    lacking = _lacking(veto, texts)
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
-        if one.number not in lacking
+        if one.number not in lacking and not _explains_another(one, veto)
     ]
     rows.sort(key=_by_score)
     if nearness is None:
@@ -220,6 +232,24 @@ def ranked(
     cosines = nearness(asked, [row.sentence.meaning for row in near])
     complete = [(row.sentence, (*row.features[:-1], cosine)) for row, cosine in zip(near, cosines, strict=True)]
     return sorted((RankedSentence(one, row, _weigh(row, WEIGHTS)) for one, row in complete), key=_by_score)
+
+
+def _lacking(veto: Veto, texts: Sequence[EvidenceText]) -> set[int]:
+    """Return the numbers of the pieces that lack an exact word of a question.
+
+    A document names its product ("PostgreSQL") once, and each option where it is explained: a capitalised name without
+    a mark in it may be in another piece of the same document.
+    """
+    by_title: dict[str, set[str]] = {}
+    lacks = {text.number: set(veto.lacking(text)) for text in texts}
+    for text in texts:
+        by_title.setdefault(text.title, set()).update(set(veto.exact) - lacks[text.number])
+    elsewhere = {text.number: by_title[text.title] if text.title else set() for text in texts}
+    return {
+        number
+        for number, words in lacks.items()
+        if any(not (word in elsewhere[number] and _PRODUCT.fullmatch(word)) for word in words)
+    }
 
 
 def probability(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> float:
@@ -277,6 +307,14 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
         float(any(asks.search(asked.text) and says.search(one.text) for asks, says in _CUES)),
         0.0,
     )
+
+
+def _explains_another(one: ProseSentence, veto: Veto) -> bool:
+    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``."""
+    patterns = [pattern for word, pattern in veto.patterns.items() if _CODE.fullmatch(word)]
+    if not patterns or not _CODE.search(one.label):
+        return False
+    return not any(pattern.search(f"{one.label}\n{one.text}") for pattern in patterns)
 
 
 def _exactness(one: ProseSentence, pattern: regex.Pattern[str]) -> float:

@@ -59,6 +59,14 @@ _RULES = tuple(
     )
 )
 """Name, the questions that ask for such a value, and what holds one; the first that fits a question counts."""
+_COUNTED = regex.compile(r"\bhow many\s+(?P<noun>\p{L}+)", flags=regex.IGNORECASE)
+_MEASURE = (
+    r"(?:(?:kilo|mega|giga|tera)?(?:byte|bit)s?|[kmgt]i?b|(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|months?|"
+    r"years?|ms|percent|%)"
+)
+_MEASURED = regex.compile(
+    rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE
+)
 _IN_BRACKETS = regex.compile(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
 
 
@@ -83,4 +91,7 @@ def value_lacking(question: str, text: str) -> str:
 def _holds_new(held: regex.Pattern[str], question: str, text: str) -> bool:
     """Return whether a text has such a value that the question has not; the word "default" may be in both."""
     known = set(terms(question)) - {"default"}
+    counted = _COUNTED.search(question)
+    if counted and not regex.fullmatch(_MEASURE, counted["noun"], flags=regex.IGNORECASE):
+        text = _MEASURED.sub(" ", text)  # "an 8192-byte page" counts no columns
     return any(not (said := set(terms(match[0]))) or not said <= known for match in held.finditer(text))
