@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "kgrag" / "demo"
+QUICK = {
+    "KGRAG_EMBEDDER": "quick",
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "tests" / "quick_embedder"), os.environ.get("PYTHONPATH")])),
+}
+"""Environment of a process that embeds without weights: it would spend seconds on loading the default ones."""
 
 
 class _FilesWithExamples:
