@@ -1,5 +1,6 @@
 """Fixtures that several test modules share."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ class _FilesWithExamples:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_FilesWithExamples())  # a hook of this file would see the files of tests alone
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Take what was collected, 10,000 tests and all they import, from what each full collection of garbage walks."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
