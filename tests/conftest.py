@@ -1,5 +1,6 @@
 """Fixtures that several test modules share."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "kgrag" / "demo"
+QUICK = {
+    "KGRAG_EMBEDDER": "quick",
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "tests" / "quick_embedder"), os.environ.get("PYTHONPATH")])),
+}
+"""Environment of a process that embeds without weights: it would spend seconds on loading the default ones."""
 
 
 class _FilesWithExamples:
@@ -41,6 +47,13 @@ class _FilesWithExamples:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_FilesWithExamples())  # a hook of this file would see the files of tests alone
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Take what was collected, 10,000 tests and all they import, from what each full collection of garbage walks."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

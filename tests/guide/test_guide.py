@@ -19,6 +19,7 @@ import typer.main
 
 from kgrag import cli, errors, prompting, queries
 from kgrag.server.pages.guide_page import render
+from tests.conftest import QUICK
 from tests.guide.pages import GUIDE, PAGES, Block, Reader, blocks, call, commands, matches
 from tests.plugins.conftest import install  # noqa: F401 - a fixture
 
@@ -30,6 +31,7 @@ SPANS = {page: re.findall(r"`+ ?([^`].*?)`+", PROSE[page]) for page in PAGES}
 COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
 FOLDERS = ("kgrag", "queries", "shapes", "ontologies", "tests", "benchmarks")
 EXTRAS = {"dspy", "haystack", "langchain_core", "llama_index", "mcp"}
+STARTING = {page for page in PAGES if any("[sys.executable" in block.text for block in BLOCKS[page])}
 NOTEBOOKS = sorted(path.name for path in (GUIDE / "notebooks").glob("*.ipynb"))
 
 
@@ -68,6 +70,9 @@ def reader(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     _embed_quickly(monkeypatch)
+    if request.node.callspec.params.get("page") in STARTING:
+        for name, value in QUICK.items():
+            monkeypatch.setenv(name, value)
 
     def put_on_path(folder: Path) -> None:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -58,7 +58,7 @@ def kill(number: int) -> None:
         os.close(ended)
 
 
-def start(kb: Path, *options: str, keys: str = KEY, errors: Path | None = None) -> Server:
+def start(kb: Path, *options: str, keys: str = KEY, errors: Path | None = None, **environment: str) -> Server:
     """Start a server on a free port and wait until it listens; ``errors`` takes what it says on standard error."""
     with (errors or Path(os.devnull)).open("w", encoding="utf-8") as said:
         process = subprocess.Popen(
@@ -66,7 +66,7 @@ def start(kb: Path, *options: str, keys: str = KEY, errors: Path | None = None) 
             stdout=subprocess.PIPE,
             stderr=None if errors is None else said,
             text=True,
-            env={**os.environ, "KGRAG_API_KEYS": keys},
+            env={**os.environ, "KGRAG_API_KEYS": keys, **environment},
         )
     assert process.stdout is not None
     base = process.stdout.readline().removeprefix("serving ").strip().removesuffix("/sparql")

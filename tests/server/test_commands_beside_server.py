@@ -13,6 +13,7 @@ import pytest
 from kgrag import cli
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.testing import HashEmbedder
+from tests.conftest import QUICK
 from tests.server.conftest import KEY, Server, start
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -27,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def beside(folder: Path) -> Iterator[Server]:
-    running = start(folder / "kb")
+    running = start(folder / "kb", **QUICK)
     yield running
     running.stop()
 

@@ -18,6 +18,7 @@ from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
+from tests.conftest import QUICK
 from tests.server.inside import KEY, Inside, served
 from tests.sparql.test_sorts_from_outside import SELECT
 
@@ -306,10 +307,12 @@ def test_a_server_without_the_sdk_says_how_to_install_it(small: Inside, monkeypa
 # --- kgrag mcp ----------------------------------------------------------------------------------------------------
 
 
-def started(kb: Path, work: Callable[[Agent], Awaitable[Any]], *options: str) -> Any:
+def started(kb: Path, work: Callable[[Agent], Awaitable[Any]], *options: str, **environment: str) -> Any:
     """Start ``kgrag mcp`` as an agent's program does, and do something."""
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "kgrag", "mcp", "--kb", str(kb), *options], env=dict(os.environ)
+        command=sys.executable,
+        args=["-m", "kgrag", "mcp", "--kb", str(kb), *options],
+        env={**os.environ, **environment},
     )
 
     async def run() -> Any:
@@ -340,7 +343,7 @@ def test_kgrag_mcp_with_write_stores_documents_and_logs_that(tmp_path: Path) -> 
         await agent.use("add_document", text="The bridge of Ostrel was finished in 1907.", id="bridge")
         assert (await agent.use("ask", question="When was the bridge of Ostrel finished?"))["citations"]
 
-    started(tmp_path / "kb", work, "--write")
+    started(tmp_path / "kb", work, "--write", **QUICK)
     with KnowledgeBase(tmp_path / "kb", read_only=True) as kb:
         assert {document.id for document in kb.documents()} == {"mill", "bridge"}
     assert "documents" in (tmp_path / "kb" / "writes.jsonl").read_text(encoding="utf-8")

@@ -28,19 +28,36 @@ document.activeElement.blur();
 return hidden"""
 
 
+_TEXTS = """return [...document.querySelectorAll(arguments[0])].map(
+  (each) => each.matches('option') || each.checkVisibility({ visibilityProperty: true }) ? each.innerText : '')"""
+_POLL_SECONDS = 0.05
+"""Selenium's own half a second is longer than what most tests wait for."""
+
+
+def waiting(browser: Any, seconds: float = 20) -> WebDriverWait:
+    """What asks again and again until something holds: ``waiting(browser).until(lambda _: …)``."""
+    return WebDriverWait(
+        browser,
+        seconds,
+        poll_frequency=_POLL_SECONDS,
+        ignored_exceptions=[NoSuchElementException, StaleElementReferenceException],
+    )
+
+
 def one(browser: Any, selector: str) -> Any:
-    return WebDriverWait(browser, 20).until(lambda _: browser.find_element(By.CSS_SELECTOR, selector))
+    return waiting(browser).until(lambda _: browser.find_element(By.CSS_SELECTOR, selector))
 
 
 def seen(browser: Any, selector: str) -> Any:
     """An element as soon as it can be seen."""
-    return WebDriverWait(
-        browser, 20, ignored_exceptions=[NoSuchElementException, StaleElementReferenceException]
-    ).until(lambda _: (found := browser.find_element(By.CSS_SELECTOR, selector)).is_displayed() and found)
+    return waiting(browser).until(
+        lambda _: (found := browser.find_element(By.CSS_SELECTOR, selector)).is_displayed() and found
+    )
 
 
 def texts(browser: Any, selector: str) -> list[str]:
-    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector)]
+    """Return the seen text of each element, "" of a hidden one, by one question; ``element.text`` is one per element."""
+    return list(browser.execute_script(_TEXTS, selector))
 
 
 def focused(browser: Any) -> Any:

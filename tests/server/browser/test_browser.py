@@ -9,11 +9,10 @@ pytest.importorskip("selenium", reason="selenium drives the browser")
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from kgrag.vocab import KG
 from tests.server.browser.conftest import without_scripts
-from tests.server.browser.looking import barriers, brightness, contrast, focused, one, walk_to
+from tests.server.browser.looking import barriers, brightness, contrast, focused, one, waiting, walk_to
 from tests.server.inside import Inside
 
 QUESTION = "When is chickpea sown in the Hill Zone?"
@@ -47,7 +46,7 @@ def test_a_click_on_a_citation_shows_the_marked_words(browser: Any, demo: Inside
     one(browser, "a.cite").click()
     mark = one(browser, "mark:target")
     assert mark.text == citation.quote
-    assert WebDriverWait(browser, 20).until(lambda _: in_view(browser, mark))
+    assert waiting(browser).until(lambda _: in_view(browser, mark))
     assert mark.is_displayed()
 
 
@@ -70,7 +69,7 @@ def test_the_whole_text_opens_at_the_marked_words(browser: Any, demo: Inside) ->
     one(browser, ".passage h3 a").click()
     mark = one(browser, "mark:target")
     assert mark.text == demo.kb.ask(QUESTION).citations[0].quote
-    assert WebDriverWait(browser, 20).until(lambda _: in_view(browser, mark))
+    assert waiting(browser).until(lambda _: in_view(browser, mark))
 
 
 def test_a_graph_is_opened_from_the_catalogue(browser: Any, demo: Inside) -> None:
@@ -99,10 +98,10 @@ def test_a_text_with_markup_does_nothing_on_a_page(browser: Any, demo: Inside, p
 def test_a_conversation_is_had_by_its_form(browser: Any, demo: Inside) -> None:
     browser.get(f"{demo.url}/chat")
     one(browser, "[name=question]").send_keys(QUESTION, Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 1)
+    waiting(browser).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 1)
     one(browser, ".turn a.cite")
     one(browser, "[name=question]").send_keys("And in the Coastal Zone?", Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 2)
+    waiting(browser).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 2)
     one(browser, ".turn .cited a").send_keys(Keys.ENTER)
     assert one(browser, "mark:target").is_displayed()
 

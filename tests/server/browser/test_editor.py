@@ -13,7 +13,6 @@ pytest.importorskip("selenium", reason="selenium drives the browser")
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from kgrag import KnowledgeBase
 from kgrag.settings import Settings
@@ -22,7 +21,7 @@ from kgrag.sparql.tokens import Scanner
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG
 from tests.server.browser.conftest import quiet, without_scripts
-from tests.server.browser.looking import barriers, contrast, focused, one, seen, texts, walk_to
+from tests.server.browser.looking import barriers, contrast, focused, one, seen, texts, waiting, walk_to
 from tests.server.inside import Inside, served
 
 CROPS = "https://w3id.org/kgrag/examples/crops#"
@@ -64,7 +63,7 @@ def run(browser: Any) -> None:
 
 
 def state(browser: Any, text: str) -> None:
-    WebDriverWait(browser, 20).until(lambda _: text in one(browser, "#state").text)
+    waiting(browser).until(lambda _: text in one(browser, "#state").text)
 
 
 def refusals(browser: Any) -> int:
@@ -403,7 +402,7 @@ def test_a_query_that_takes_long_is_stopped_and_its_reader_freed(browser: Any, d
     seen(browser, "#stop").click()
     state(browser, "Stopped.")
     assert one(browser, "#run").is_displayed()
-    WebDriverWait(browser, 20).until(lambda _: "kgrag_readers_busy 0.0" in demo.client.get("/metrics").text)
+    waiting(browser).until(lambda _: "kgrag_readers_busy 0.0" in demo.client.get("/metrics").text)
 
 
 def test_a_truth_and_a_graph_are_shown(browser: Any, demo: Inside) -> None:
@@ -475,7 +474,7 @@ def test_a_result_is_downloaded_and_copied(browser: Any, demo: Inside, tmp_path:
     run(browser)
     one(browser, "#download").click()
     file = tmp_path / "result.csv"
-    WebDriverWait(browser, 20).until(lambda _: file.exists() and file.stat().st_size)
+    waiting(browser).until(lambda _: file.exists() and file.stat().st_size)
     assert file.read_bytes() == b"n\r\n1\r\n2\r\n"
     browser.find_element(By.CSS_SELECTOR, "#format option[value=json]").click()
     one(browser, "#copy").click()
@@ -504,7 +503,7 @@ def test_the_history_is_kept_in_this_browser_and_cleared(browser: Any, demo: Ins
     run(browser)
     write(area, "ASK { ?s ?p 2 }")
     area.send_keys(Keys.CONTROL, Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda _: "2" in browser.current_url.rpartition("ASK")[2])
+    waiting(browser).until(lambda _: "2" in browser.current_url.rpartition("ASK")[2])
     area = open_editor(browser, demo)
     one(browser, ".history summary").click()
     seen(browser, "#history li")

@@ -10,10 +10,10 @@ pytest.importorskip("selenium", reason="selenium drives the browser")
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 from tests.server.browser.conftest import quiet
-from tests.server.browser.looking import barriers, focused, one, seen, texts
+from tests.server.browser.looking import barriers, focused, one, seen, texts, waiting
 from tests.server.inside import KEY, Inside, demonstration, served
 
 UPDATE = 'INSERT DATA { GRAPH <urn:x:notes> { <urn:x:lentil> <urn:x:note> "sown late" } }'
@@ -43,7 +43,7 @@ def write(tab: Any, text: str) -> None:
 
 
 def state(tab: Any, text: str) -> None:
-    WebDriverWait(tab, 20).until(lambda _: text in one(tab, "#state").text)
+    waiting(tab).until(lambda _: text in one(tab, "#state").text)
 
 
 def test_an_update_shows_its_effect_before_it_is_applied(tab: Any, writable: Inside) -> None:
@@ -85,7 +85,7 @@ def test_a_query_is_saved_with_a_parameter_and_asks_for_it(tab: Any, writable: I
     one(tab, "#examples button").click()
     field = seen(tab, "[name='p.s']")
     field.send_keys("https://w3id.org/kgrag/examples/crops#Crop", Keys.ENTER)
-    WebDriverWait(tab, 20).until(lambda _: "examples/crops#Crop>" in one(tab, "#query").get_attribute("value"))
+    waiting(tab).until(lambda _: "examples/crops#Crop>" in one(tab, "#query").get_attribute("value"))
     one(tab, ".code .code-line")
     one(tab, "#run").click()
     assert "crop" in texts(tab, ".rows td") or seen(tab, ".rows td")
@@ -101,7 +101,7 @@ def test_an_upload_is_followed_to_its_end_and_the_key_is_kept_for_the_tab(
     one(tab, "input[name=files]").send_keys(files)
     one(tab, "form[enctype] input[name=key]").send_keys(KEY)
     one(tab, "form[enctype] button").click()
-    WebDriverWait(tab, 30).until(lambda _: "done" in texts(tab, "#job .tag"))
+    waiting(tab, 30).until(lambda _: "done" in texts(tab, "#job .tag"))
     assert "3\ndocuments" in texts(tab, "#job .tiles li")
     tab.get(f"{writable.url}/workbench/build?method=sire_rag")
     assert not one(tab, "label.key").is_displayed()
