@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -44,6 +45,8 @@ MIN_SECONDS = 0.001
 
 _MAX_TEXT_BYTES = 4_000_000
 _MAX_PARAMETERS = 100
+_BODY_SECONDS, _BODY_BYTES_PER_SECOND = 30.0, 4096
+"""A body has so long, and longer by what has come of it: who sends less in that time has left, or holds a place."""
 _FORM = "application/x-www-form-urlencoded"
 _QUERY_GRAPHS = ("default-graph-uri", "named-graph-uri")
 _UPDATE_GRAPHS = ("using-graph-uri", "using-named-graph-uri")
@@ -188,7 +191,7 @@ async def body_of(request: Request, max_bytes: int) -> bytes:
     """Return the body, refused as soon as it is known to be too large.
 
     Raises:
-        Problem: 413: it has more than ``max_bytes``. 415: it is compressed.
+        Problem: 408: it comes too slowly. 413: it has more than ``max_bytes``. 415: it is compressed.
     """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Problem(415, "the body is compressed. Send it as it is.")
@@ -198,8 +201,15 @@ async def body_of(request: Request, max_bytes: int) -> bytes:
     if declared.isdigit() and int(declared) > max_bytes:
         raise too_large
     body = bytearray()
-    async for block in request.stream():
-        body += block
-        if len(body) > max_bytes:
-            raise too_large
+    begun = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS) as limit:
+            async for block in request.stream():
+                body += block
+                if len(body) > max_bytes:
+                    raise too_large
+                limit.reschedule(begun + _BODY_SECONDS + len(body) / _BODY_BYTES_PER_SECOND)
+    except TimeoutError:
+        what = f"of the body {len(body):,} bytes came in {_BODY_SECONDS + len(body) / _BODY_BYTES_PER_SECOND:.0f} s"
+        raise Problem(408, f"{what}. Send it again, and faster.", {"Connection": "close"}) from None
     return bytes(body)

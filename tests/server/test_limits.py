@@ -5,11 +5,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from kgrag.server import protocol_requests
 from tests.server.conftest import KEY, Server, kill, start
+from tests.server.inside import Inside
 from tests.server.test_failures import ENDLESS, ONE, VALUES
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
@@ -151,3 +154,16 @@ def test_a_slow_client_gives_its_reader_up_when_another_waits_for_it(tmp_path: P
                     pass
     finally:
         lone.stop()
+
+
+@pytest.mark.parametrize("path", ["/sparql", "/retrieve"])
+def test_a_body_that_comes_too_slowly_is_refused(demo: Inside, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr(protocol_requests, "_BODY_SECONDS", 0.2)
+    media = "application/sparql-query" if path == "/sparql" else "application/json"
+    address = urlsplit(demo.url)
+    with socket.create_connection((address.hostname, address.port), timeout=20) as slow:
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {media}\r\nContent-Length: 100\r\n\r\nASK"
+        slow.sendall(head.encode())
+        reply = b"".join(iter(lambda: slow.recv(65536), b""))  # until the server closes
+    assert reply.startswith(b"HTTP/1.1 408 ")
+    assert b"of the body 3 bytes came in 0 s" in reply
