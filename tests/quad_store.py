@@ -16,6 +16,9 @@ class QuadStore:
         self.store = ox.Store()
         self.store.extend(quads)
 
+    def __len__(self) -> int:
+        return len(self.store)
+
     def select(self, query: str) -> Table:
         found = self.store.query(query)
         assert isinstance(found, ox.QuerySolutions)

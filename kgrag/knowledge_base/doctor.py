@@ -87,7 +87,7 @@ def _examined(
     from kgrag.audit.recomputation import recomputed  # an audit's modules take time that only a doctor is to pay
 
     yield from _catalogue(store)
-    for each in shacl.validate(store, shacl.graph_shapes())[:_MAX_ROWS_PER_CHECK]:
+    for each in shacl.graph_violations(store)[:_MAX_ROWS_PER_CHECK]:
         yield Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}")
     for row in islice(recomputed(store), _MAX_ROWS_PER_CHECK):
         yield Finding("recomputed", f"{row['message']}. Ingest, load or build it again.")

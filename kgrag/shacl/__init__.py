@@ -26,7 +26,7 @@ of a class without a name are no instances of the classes above it.
 
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
 from kgrag.shacl.engine_run import validate, validation, violations_of_each
-from kgrag.shacl.graph_validation import graph_shapes, graph_validator
+from kgrag.shacl.graph_validation import graph_shapes, graph_validator, graph_violations
 from kgrag.shacl.shapes_graph import path_text
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.written_literals import Written, WrittenReader, as_written
@@ -41,6 +41,7 @@ __all__ = [
     "as_written",
     "graph_shapes",
     "graph_validator",
+    "graph_violations",
     "load_shapes",
     "path_text",
     "validate",

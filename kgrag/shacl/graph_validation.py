@@ -21,7 +21,7 @@ from kgrag.shacl.engine_run import validate
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.store import graph_kinds
 
-__all__ = ["graph_shapes", "graph_validator"]
+__all__ = ["graph_shapes", "graph_validator", "graph_violations"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,9 +60,19 @@ def graph_validator() -> Validator:
     """
 
     def check(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:
-        shapes = graph_shapes()
-        if sum(len(draft.triples) for draft in drafts) <= _MAX_TRIPLES_LOOKED_AT:
-            shapes = replace(shapes, constraints=tuple(uncertain(shapes.constraints, scratch)))
-        return validate(scratch, shapes)
+        return _violations(scratch, sum(len(draft.triples) for draft in drafts))
 
     return check
+
+
+def graph_violations(store: TripleStore) -> list[Violation]:
+    """Return what in a store violates the shapes of kgrag's own graphs, in the order of ``validate``."""
+    return _violations(store, len(store))
+
+
+def _violations(store: TripleStore, triples: int) -> list[Violation]:
+    """Ask a small store only for those constraints that a look at its triples leaves open."""
+    shapes = graph_shapes()
+    if triples <= _MAX_TRIPLES_LOOKED_AT:
+        shapes = replace(shapes, constraints=tuple(uncertain(shapes.constraints, store)))
+    return validate(store, shapes)
