@@ -16,7 +16,7 @@ from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
 
 _TEXT = "Barley is sown in March.\n\nThe canal is fed by the river Marl."
-_QUESTION = "Which river feeds the canal?"
+_QUESTION = "Which river is the canal fed by?"
 _MANUAL = Document(
     _TEXT,
     title="Sowing",

@@ -114,7 +114,7 @@ def test_a_notebook_keeps_no_output(name: str) -> None:
 def test_few_blocks_are_not_run_and_each_has_a_reason() -> None:
     every = [block for page in PAGES for block in BLOCKS[page]]
     skipped = [block for block in every if block.skipped]
-    assert len(skipped) <= 17, [str(block) for block in skipped]
+    assert len(skipped) <= 18, [str(block) for block in skipped]
     assert len(every) >= 60
     assert [str(block) for block in every if not block.language] == []
 
