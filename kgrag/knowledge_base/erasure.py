@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -67,6 +68,8 @@ _WORDS_IN_A_ROW = 8
 _NAME = re.compile(r"(?<=[\w,;:] )[^\W\da-z_]\w{3,}")
 """A word with a capital that begins no sentence."""
 _MAX_NAMES_BY_BYTES = 200  # searched one by one in each file
+_CHANCE = 1e-6
+"""How often, at most, bytes at random may have a name: a store of a gigabyte has each four letters somewhere."""
 _BYTES_PER_PIECE, _BYTES_OVERLAPPING = 1 << 24, 1 << 12
 _LEXICAL, _CACHE = "lexical", "cache"
 
@@ -134,6 +137,21 @@ class _Needles:
         """Return whether a text has any of them as words."""
         return not self.names.isdisjoint(WORDS.findall(text.casefold())) or any(
             not self.runs.isdisjoint(runs(text, length)) for length in self.lengths
+        )
+
+    def not_by_chance(self, size: int) -> _Needles:
+        """Return those that so many bytes which are no text do not have by chance: runs, and names of some length.
+
+        A byte at random is a given letter, large or small, in 2 of 256 cases.
+        """
+        shortest = math.log(max(size, 1) / _CHANCE, 128)
+        return replace(self, names=frozenset(name for name in self.names if len(name.encode()) >= shortest))
+
+    def within_bytes(self, piece: bytes) -> bool:
+        """Return whether bytes, in lower case, have any of them: the longest names anywhere, all else as words."""
+        longest = sorted(self.names, key=len)[-_MAX_NAMES_BY_BYTES:]
+        return any(pattern in piece for name in longest for pattern in _as_bytes(name)) or self.within(
+            piece.decode("utf-8", "replace")
         )
 
 
@@ -377,14 +395,9 @@ def _search(kb: Erasable, needles: _Needles) -> tuple[list[str], int]:
     if kb.path is None:
         return found, 0
     files = [path for path in sorted(kb.path.rglob("*")) if path.is_file() and path.name not in (_INTENT, _BACKUPS)]
-    longest = sorted(needles.names, key=len)[-_MAX_NAMES_BY_BYTES:]
-    patterns = [pattern for name in longest for pattern in _as_bytes(name)]
     for path in files if needles else ():
-        pieces = _pieces(path)
-        if any(
-            any(pattern in piece for pattern in patterns) or needles.within(piece.decode("utf-8", "replace"))
-            for piece in pieces
-        ):
+        binary = needles.not_by_chance(path.stat().st_size)
+        if any((binary if b"\0" in piece else needles).within_bytes(piece) for piece in _pieces(path)):
             found.append(str(path.relative_to(kb.path)))
     return found, len(files)
 

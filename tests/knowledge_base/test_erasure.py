@@ -20,11 +20,12 @@ from kgrag.testing import HashEmbedder
 from tests.conftest import DEMO
 
 TITLE = "Zanzibar clove survey"
-TEXT = (
-    "The survey of Zanzibar counted cloves in the Mwera valley. Cloves of Zanzibar are dried for six days by Farida Juma.\n\n"
-    "Soybean is sown next to the cloves of Farida Juma in June, as Section 2 of the Mwera handbook says.\n"
+TEXT = (  # names of no fewer letters than bytes at random do not have
+    "The survey of Zanzibar counted cloves in the Mwera valley. "
+    "Cloves of Zanzibar are dried for six days by Farida Makungulela.\n\n"
+    "Soybean is sown next to the cloves of Farida Makungulela in June, as Section 2 of the Mwera handbook says.\n"
 )
-SECRETS = ("zanzibar", "mwera", "farida", "juma", "clove survey", "dried for six days")
+SECRETS = ("zanzibar", "mwera", "farida", "makungulela", "clove survey", "dried for six days")
 
 
 def opened(path: Path) -> KnowledgeBase:
@@ -92,6 +93,20 @@ def test_no_file_has_a_word_of_an_erased_document(built: Path) -> None:
                 for secret in SECRETS
             )
     assert places(built) == {}
+
+
+def test_a_short_name_is_found_as_text_and_not_where_bytes_have_its_letters_by_chance(built: Path) -> None:
+    """Four letters stand somewhere in a megabyte of anything; a receipt that says "found" for that is a false alarm."""
+    drying = built.parent / "drying.md"
+    drying.write_text("Drying: the leaves of Abdu, dried by Kirimanjaro.")
+    (built / "bytes.bin").write_bytes(b"\0\x12abdu\x01\0" + bytes(1 << 20))
+    with opened(built) as kb:
+        kb.ingest(drying)
+        assert kb.erase("drying").found == ()
+        (built / "notes.txt").write_text("the leaves of abdu")
+        (built / "bytes.bin").write_bytes(b"\0\x12kirimanjaro\x01\0" + bytes(1 << 20))
+        kb.ingest(drying)
+        assert kb.erase("drying").found == ("bytes.bin", "notes.txt")
 
 
 def test_completions_that_were_made_of_other_documents_stay(built: Path) -> None:
@@ -213,7 +228,7 @@ def test_a_backup_made_beside_the_process_that_writes_is_named_too(
 
 
 def test_a_search_that_finds_something_ends_with_exit_code_1(built: Path) -> None:
-    (built / "note.txt").write_text("Farida Juma was asked.")
+    (built / "note.txt").write_text("Farida Makungulela was asked.")
     with opened(built) as kb:
         assert kb.erase(TITLE).found == ("note.txt",)
 
@@ -221,7 +236,7 @@ def test_a_search_that_finds_something_ends_with_exit_code_1(built: Path) -> Non
 def test_a_source_that_an_erasure_leaves_without_documents_goes_and_others_stay(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
-    clinic = tmp_path / "one" / "two" / "three" / "four" / "five" / "six" / "seven" / "Clinic of Farida Juma"
+    clinic = tmp_path / "one" / "two" / "three" / "four" / "five" / "six" / "seven" / "Clinic of Farida Makungulela"
     for name, text in (("survey", TEXT), ("rye", "Rye is sown in October."), ("oats", "Oats are sown in May.")):
         (clinic / name).mkdir(parents=True)
         (clinic / name / f"{name}.txt").write_text(text)
