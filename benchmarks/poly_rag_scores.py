@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +42,15 @@ __all__ = [
 
 LAYERS = ("ontology", "graph", "text")
 NONE = "none"
+_READ_AS = "read in text as "  # of an answer whose values were read for the attribute that is asked for
 _SHORT = 8
 _ASKED = re.compile(
     r"^\s*(?:in\s+|on\s+)?(?:what|which|who|where|when)\s+(?:is|are|was|were)?\s*(?:the\s+)?", flags=re.I
 )
 _WITH_UNIT = re.compile(r"^\s*([-+]?\d[\d,.]*)\s*\([^()\d]+\)\s*$")
-_FIGURE = re.compile(r"\d|^(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_DAY_FIRST = re.compile(rf"\s*\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+\d{{4}}\s*$")
+_FIGURE = re.compile(rf"\d|^{_MONTH}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,13 @@ def answer_key(text: str) -> str:
 
     >>> answer_key("3,800") == answer_key("3800.0"), answer_key("July 4, 1928"), answer_key("Ann  Lee")
     (True, '1928-07-04', 'ann lee')
-    >>> answer_key("18.29 (kilometrePerSeconds)")
-    '18.29'
+    >>> answer_key("18.29 (kilometrePerSeconds)"), answer_key("22nd of March, 2009"), answer_key("Raúl Sendic")
+    ('18.29', '2009-03-22', 'raul sendic')
     """
     text = _WITH_UNIT.sub(r"\1", text)
+    if _DAY_FIRST.match(text):
+        return valued(text)
+    text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     return valued(text) if _FIGURE.search(text) and not re.search(r"\d[\d,.]*\s*\D*[A-Z]", text) else entity_key(text)
 
 
@@ -157,7 +164,9 @@ def told(answer: Answer) -> Told:
     if answer.unknown or not answer.hits:
         return Told(NONE, frozenset(), "", asked)
     layer = {"row": "ontology", "triple": "graph"}.get(answer.hits[0].kind, "text")
-    if layer == "text":
+    if any(_READ_AS in line for line in answer.explain):
+        found = {answer_key(value.text) for value in answer.values}
+    elif layer == "text":
         found = {value for sentence in answer.sentences for value in answers_in(sentence, answer.question)}
     else:
         found = {answer_key(_value(hit)) for hit in answer.hits}

@@ -91,6 +91,22 @@ def test_what_only_text_states_is_answered_by_the_text_layer(pyramid: KnowledgeB
     assert [line.split(":")[0] for line in explain if not line.startswith(" ")][:3] == ["ontology", "graph", "text"]
 
 
+def test_without_a_model_the_text_is_read_for_an_attribute_of_the_ontology(pyramid: KnowledgeBase) -> None:
+    """Before, the best sentence was the answer, and no value was read in it."""
+    answer = pyramid.ask("What is the birth place of Cy Oak?", method="poly_rag")
+    assert (answer.sentences, [value.text for value in answer.values]) == (
+        ("The birth place of Cy Oak is Leeds.",),
+        ["Leeds"],
+    )
+    assert [one.quote for one in answer.citations] == ["Cy Oak was born in Leeds."]
+    assert TEXT[answer.citations[0].start : answer.citations[0].end] == "Cy Oak was born in Leeds."
+    assert any("read in text as birth place of Cy Oak: 1 values" in line for line in answer.explain)
+
+
+def test_an_attribute_that_no_ontology_has_is_left_to_the_reader_of_passages(pyramid: KnowledgeBase) -> None:
+    assert not any("read in text as" in line for line in ask(pyramid, "What is the violin of Cy Oak?")[2])
+
+
 def test_every_answer_cites_a_place_in_a_stored_text(pyramid: KnowledgeBase) -> None:
     for question in ("What is the birth place of Ann Lee?", "What is the employer of Bo (singer)?"):
         answer = pyramid.ask(question, method="poly_rag")

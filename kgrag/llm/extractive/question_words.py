@@ -68,7 +68,7 @@ def terms(text: str) -> list[str]:
     True
     """
     spelled = _DATE.sub(lambda date: f" {month_name[int(date[2])]} {int(date[3])} {date[1]} ", text)
-    return [_SAME_TERM.get(term, term) for term in map(_without_accents, content_words(spelled))]
+    return [_SAME_TERM.get(term, term) for term in map(without_accents, content_words(spelled))]
 
 
 def term(word: str) -> str:
@@ -77,7 +77,7 @@ def term(word: str) -> str:
     >>> term("Varieties") == term("variety")
     True
     """
-    stemmed = stem(_without_accents(word.casefold()))
+    stemmed = stem(without_accents(word.casefold()))
     return _SAME_TERM.get(stemmed, stemmed)
 
 
@@ -87,10 +87,11 @@ def name_terms(name: str) -> list[str]:
     >>> name_terms("has_fertilizerRequirements")
     ['fertil', 'requir']
     """
-    return [term for term in map(_without_accents, content_words(words_of(name))) if term not in {"list", "n"}]
+    return [term for term in map(without_accents, content_words(words_of(name))) if term not in {"list", "n"}]
 
 
-def _without_accents(word: str) -> str:
+def without_accents(word: str) -> str:
+    """Return a word with its letters only, as they are without accents."""
     if word.isascii():
         return word
     return "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark)) or word

@@ -23,7 +23,7 @@ from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm import structured_output
 from kgrag.methods.poly_rag.aliases import aliases, with_aliases
 from kgrag.methods.poly_rag.question_templates import answered, templated
-from kgrag.model import Answer, Hit, Usage
+from kgrag.model import Answer, Citation, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
@@ -33,7 +33,7 @@ from kgrag.text import stored_passages
 from kgrag.text.sentences import attribute_words, entity_key
 from kgrag.vocab import digest
 
-__all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
+__all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer", "ontology_of"]
 
 Layer = Literal["ontology", "graph", "text"]
 
@@ -49,9 +49,10 @@ _MAX_SOURCES_PER_TRIPLE = 3
 class Found:
     """The hits of a layer, with the answers as sentences where it knows them; or ``why`` it has none.
 
-    ``answer`` is the ontology layer's, from a query that was written for the question; ``unproven`` whether nobody has
-    judged yet that its rows answer it, and ``remarks`` what to know beside these rows. ``sparql`` is the query that was
-    run; ``story`` are the steps of the layer, a line each, for ``explain``.
+    ``cited`` are the citations of ``answers`` where the layer knows them. ``answer`` is the ontology layer's, from a
+    query that was written for the question; ``unproven`` whether nobody has judged yet that its rows answer it, and
+    ``remarks`` what to know beside these rows. ``sparql`` is the query that was run; ``story`` are the steps of the
+    layer, a line each, for ``explain``.
     """
 
     layer: Layer
@@ -64,6 +65,16 @@ class Found:
     story: tuple[str, ...] = ()
     unproven: bool = False
     remarks: tuple[str, ...] = ()
+    cited: tuple[Citation, ...] = ()
+
+
+def ontology_of(store: TripleStore) -> mapping.Ontology:
+    """Return the loaded ontologies, read once for each revision of the store."""
+    ontology, revision = _ONTOLOGIES.get(store, (None, -1))
+    if ontology is None or revision != store.revision:
+        ontology = mapping.read_ontology(store)
+        _ONTOLOGIES[store] = (ontology, store.revision)
+    return ontology
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ class OntologyLayer:
 
     def _unused_terms(self, question: str) -> list[str]:
         """Return the labels of the classes and attributes that a question names when no instance has any of them."""
-        store, ontology = self.asker.store, self._ontology()
+        store, ontology = self.asker.store, ontology_of(self.asker.store)
         terms: dict[str, mapping.Concept | mapping.Property] = {**ontology.concepts, **ontology.properties}
         if any(mention.entity not in terms for mention in mentions(question, store)):
             return []
@@ -106,14 +117,6 @@ class OntologyLayer:
         profile = profile_of(store)
         in_use = any(iri in profile.classes or iri in profile.properties for iri in (*named, *below))
         return [] if in_use else sorted(terms[iri].label for iri in named)
-
-    def _ontology(self) -> mapping.Ontology:
-        store = self.asker.store
-        ontology, revision = _ONTOLOGIES.get(store, (None, -1))
-        if ontology is None or revision != store.revision:
-            ontology = mapping.read_ontology(store)
-            _ONTOLOGIES[store] = (ontology, store.revision)
-        return ontology
 
     def exact(self, question: str, k: int) -> Found | None:
         """Return the rows that answer a question of a fixed form; None where no row does. No model is asked."""
@@ -152,7 +155,7 @@ class OntologyLayer:
         return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story, unproven, remarks)
 
     def _templated(self, question: str, k: int) -> Found:
-        store, ontology = self.asker.store, self._ontology()
+        store, ontology = self.asker.store, ontology_of(self.asker.store)
         template = templated(question, mentions(question, store), ontology)
         if template is None:
             return Found("ontology")

@@ -24,9 +24,10 @@ from kgrag.methods.poly_rag import (
     layer_files,
     proposals,
     row_texts,
+    text_values,
     triple_extraction,
 )
-from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
+from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer, ontology_of
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Allowed, Answer, BuildReport, Hit, Usage, Value
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces, Workbench
@@ -377,7 +378,16 @@ class PolyRag:
             yield "graph", lambda question: graph.search(question, k)
         if "text" in chosen:
             text = self._text(None if allowed is None else allowed.chunks)
-            yield "text", lambda question: text.search(question, min(k, self.chunks))
+            yield "text", lambda question: self._found_in_text(question, text, min(k, self.chunks))
+
+    def _found_in_text(self, question: str, text: TextLayer, k: int) -> Found:
+        """Return the best passages; without a model, the values that they state, where an attribute is asked for."""
+        by_rules = self.templates and is_by_rules(self.model.identity)
+        asked = text_values.asked_attribute(question, ontology_of(self.store)) if by_rules else None
+        if asked is None:
+            return text.search(question, k)
+        found = text.search(question, max(k, text_values.PASSAGES))
+        return text_values.found_in_text(asked, found.hits, k) or replace(found, hits=found.hits[:k])
 
     def _text(self, among: frozenset[str] | None) -> TextLayer:
         return TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only, among)
@@ -414,7 +424,8 @@ class PolyRag:
         One that was taken from text, and that no text states, is left out.
         """
         shown = found.answers[:_MAX_ANSWERS_LISTED]
-        cited = fact_sentences.citations([one.facts for one in shown], self.store, question)
+        cited = [one for one in found.cited if one.sentence < len(shown)]
+        cited = cited or fact_sentences.citations([one.facts for one in shown], self.store, question)
         shown, cited, unsupported = fact_sentences.supported(shown, cited)
         if unsupported and not shown:
             reason = "No text states what was found."
