@@ -5,7 +5,7 @@ would count. ``counted`` reads all facts. ``adjusted`` brings figures up to date
 neighbourhood twice, as it was and as it is: the statements of the subjects that changed, and, where a thing has other
 classes than before, the statements that lead to it. Both use ``_count``, so they cannot differ in what they count.
 
-Queries read: ``facts/graphs``, ``profile/from``, ``profile/towards``, ``profile/classes``.
+Queries read: ``profile/from``, ``profile/towards``, ``profile/classes``.
 """
 
 from __future__ import annotations
@@ -88,9 +88,8 @@ def counted(store: TripleStore, graph: ox.NamedNode | None = None) -> Counts:
 
 
 def _all(store: TripleStore) -> Iterator[ox.Triple]:
-    query = queries.bind("facts/graphs", catalogue=store.names.catalogue, kinds=fact_kinds())
-    graphs = [graph for (graph,) in store.select(query) if isinstance(graph, ox.NamedNode)]
-    return store.triples(*(graph for graph in graphs if graph != store.names.competency_questions))
+    left_out = store.names.competency_questions
+    return (quad.triple for quad in store.quads_of_kinds(fact_kinds()) if quad.graph_name != left_out)
 
 
 def _count(triples: Iterable[ox.Triple], classes: _Classes) -> Counts:

@@ -5,7 +5,7 @@ remembers the result for as long as the store is open. ``keep`` writes the graph
 was kept and facts changed since, at the end of a session. The figures follow changes that this process made; after an
 update of unknown extent, or changes by another process, all facts are counted once.
 
-Queries read: ``profile/*``, ``facts/graphs``, ``spaces/changed``. Graph written: the profile graph.
+Queries read: ``profile/*``, ``spaces/changed``. Graph written: the profile graph.
 """
 
 from __future__ import annotations
