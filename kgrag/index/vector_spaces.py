@@ -167,6 +167,8 @@ def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -
     What has no words is left out. An IRI that graphs word differently has each wording once, on lines of its own;
     of a competency question the wording that sorts first.
     """
+    if iris is None and (few := _few(_space(name), store)) is not None:
+        return few
     wanted = keys(name, store=store) if iris is None else sorted(set(iris))
     return [pair for batch in _batches(wanted) for pair in _texts(name, store, batch)]
 

@@ -155,7 +155,8 @@ def adjusted(
     after_classes, before_classes = _classes(after_triples), _classes(before_triples)
     retyped = [each for each in subjects if set(after_classes.get(each, ())) != set(before_classes.get(each, ()))]
     leading = {quad.triple for quad in _quads(store, "profile/towards", retyped) if quad.subject not in subjects}
-    others = {end for triple in (*after_triples, *before_triples, *leading) for end in (triple.subject, triple.object)}
+    counted = (each for each in (*after_triples, *before_triples, *leading) if each.predicate != RDF.type)
+    others = {end for triple in counted for end in (triple.subject, triple.object)}
     unchanged = _classes_of(store, others - subjects)
     return figures.plus(
         _count(after_triples | leading, {**unchanged, **after_classes}),
