@@ -101,6 +101,12 @@ def test_both_profiles_go_through_the_same_states(server: OxigraphServer) -> Non
         assert remote.damage() == []
         query = "SELECT ?s { GRAPH <urn:t:edge> { ?s ?p ?o FILTER(isIRI(?s)) } } ORDER BY ?s"
         assert remote.select(query).rows == embedded.select(query).rows
+        kinds, before = [KG.DataGraph, KG.OntologyGraph], remote.calls
+        facts = list(remote.quads_of_kinds(kinds))
+        assert remote.calls == before + 1
+        assert set(facts) == set(embedded.quads_of_kinds(kinds))
+        assert len(facts) == len(set(facts)) > 0
+        assert list(remote.quads_of_kinds([])) == []
 
 
 class Interrupted(SparqlConnection):
