@@ -53,7 +53,7 @@ class Calls(Counter[str]):
 def counted() -> Iterator[Calls]:
     """Count the requests to servers meanwhile."""
     calls, texts = Calls(), dict[str, str]()
-    bind, sent = queries.bind, SparqlConnection._sent
+    bind, sent, streamed = queries.bind, SparqlConnection._sent, SparqlConnection._streamed
 
     def naming(name: str, /, **values: Any) -> str:
         text = bind(name, **values)
@@ -65,12 +65,16 @@ def counted() -> Iterator[Calls]:
         calls[name] += name not in _BY_THE_CLOCK
         return sent(connection, address, form)
 
+    def counting_stream(connection: SparqlConnection, sparql: str) -> Any:
+        calls[texts.get(_key(sparql), "other")] += 1
+        return streamed(connection, sparql)
+
     changed = cast("Any", queries), cast("Any", SparqlConnection)
-    changed[0].bind, changed[1]._sent = naming, counting
+    changed[0].bind, changed[1]._sent, changed[1]._streamed = naming, counting, counting_stream
     try:
         yield calls
     finally:
-        changed[0].bind, changed[1]._sent = bind, sent
+        changed[0].bind, changed[1]._sent, changed[1]._streamed = bind, sent, streamed
 
 
 def _key(text: str) -> str:

@@ -4,9 +4,10 @@
 and by one and by two worker processes, in turn, and prints time by the clock, processor time, the speed-up against the
 first, and whether quads are the same and by how much vectors differ.
 
-``python -m benchmarks.workers kills [N]`` kills N times each with ``kill -9`` at a random moment: a worker; the driver,
-before anything is stored; the loader, while it stores. The run is then repeated, and must end by itself. Afterwards
-every graph must be as it is without a kill: what is not is lost or torn, what is there besides is doubled.
+``python -m benchmarks.workers kills [N [KINDS [SEED]]]`` kills N times each with ``kill -9`` at a random moment: a
+worker; the driver, before anything is stored; the loader, while it stores. The run is then repeated, and must end by
+itself. Afterwards every graph must be as it is without a kill: what is not is lost or torn, what is there besides is
+doubled. KINDS are joined by ","; another SEED draws other moments, so that many kills can be done in several runs.
 """
 
 from __future__ import annotations
@@ -138,23 +139,24 @@ def child(folder: str, path: str) -> int:
     return 0
 
 
-def kills(count: str = "10") -> int:
-    """Print what became of the graphs behind kills."""
-    chance = random.Random(20)
+def kills(count: str = "10", kinds: str = ",".join(_KINDS), seed: str = "20") -> int:
+    """Print what became of the graphs behind kills, and how long each took. Raises KeyError: a kind is unknown."""
+    chance, chosen = random.Random(int(seed)), kinds.split(",")
     found = {kind: {"kills": 0, "lost": 0, "torn": 0, "doubled": 0, "left": 0} for kind in _KINDS}
     with tempfile.TemporaryDirectory() as name:
         folder, whole = Path(name) / "texts", Path(name) / "whole"
         _write_corpus(folder)
         seconds = _run(folder, whole, "", 0.0)
         expected = _read(whole)
-        for kind in _KINDS * int(count):
+        for kind in chosen * int(count):
+            begun = time.monotonic()
             path = Path(name) / f"{kind}-{found[kind]['kills']}"
             window = seconds["loading"] if kind == "loader" else seconds["working"]
             _run(folder, path, kind, chance.uniform(0, window))
             _run(folder, path, "", 0.0)
             _compare(expected, _read(path), found[kind])
             found[kind]["left"] += sum(1 for _ in (path / "cache").glob("shards/*"))
-            print(kind, json.dumps(found[kind]), flush=True)
+            print(kind, json.dumps(found[kind]), f"{time.monotonic() - begun:.0f} s", flush=True)
     return int(any(figure for kind in found.values() for name, figure in kind.items() if name != "kills"))
 
 

@@ -66,7 +66,8 @@ class VectorSpace:
     Args:
         name: letters, digits and ``-``; a plug-in's begins with the name of its method.
         kind: the kind of graph that holds the texts.
-        query: the stored query that lists what is embedded (``?iri``).
+        query: the stored query that lists what is embedded (``?iri``). One with a parameter ``texts`` returns so many
+            at most with their texts (``?iri ?text``), unless that is 0: a small new space is then read in one request.
         label: what is embedded, for a person: "keys of hypernodes".
         texts: the stored query that returns the text of each (``?iri ?text``).
         content_named: an IRI is made of its text, so that a known key never needs embedding again.

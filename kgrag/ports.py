@@ -234,6 +234,9 @@ class TripleStore(Protocol):
     def triples(self, *graphs: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of named graphs."""
 
+    def quads_of_kinds(self, kinds: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        """Yield the quads of every graph of some kinds."""
+
     def described(self, graph: ox.NamedNode) -> bool:
         """Return whether the catalogue knows this graph."""
 

@@ -1,10 +1,11 @@
 """A store of quads that takes whatever it is given: the least of a TripleStore that reading needs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
 from kgrag.model import Table
+from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.vocab import Names
 
 
@@ -29,6 +30,9 @@ class QuadStore:
         found = self.store.query(query)
         assert isinstance(found, ox.QueryTriples)
         return list(found)
+
+    def quads_of_kinds(self, kinds: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        return EmbeddedQuads(self.store).of_kinds(kinds, self.names.catalogue)
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         return (quad.triple for quad in self.store.quads_for_pattern(None, None, None, graph))

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from threading import Lock
-from weakref import WeakKeyDictionary
 
 from kgrag import queries
-from kgrag.index import change_feed
+from kgrag.index.revision_cache import RevisionCache
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG, PREFIXES
 
-__all__ = ["COMMON_PREFIXES", "known_prefixes", "ontology_prefixes"]
+__all__ = ["COMMON_PREFIXES", "known_prefixes", "ontologies", "ontology_prefixes"]
 
 COMMON_PREFIXES: Mapping[str, str] = {
     "dc": "http://purl.org/dc/elements/1.1/",
@@ -46,8 +44,22 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{1,30}")
 _NO_NAMES = frozenset({"core", "ns", "ont", "onto", "ontology", "owl", "rdf", "schema", "terms", "ttl", "vocab", "voc"})
 """Last parts of IRIs that name no ontology; of ``http://x.org/zoo/ontology#`` it is the part before."""
 
-_LOCK = Lock()
-_KNOWN: WeakKeyDictionary[TripleStore, tuple[int, Mapping[str, str]]] = WeakKeyDictionary()
+_Stated = tuple[tuple[str, str, str], ...]
+_ONTOLOGIES = RevisionCache[_Stated](kinds=(KG.OntologyGraph,))
+_PREFIXES = RevisionCache[Mapping[str, str]](kinds=(KG.OntologyGraph,))
+
+
+def ontologies(store: TripleStore) -> _Stated:
+    """Return (graph, prefix, namespace) of the loaded ontologies, with "" for no preferred prefix; sorted.
+
+    Read from the store when an ontology graph has changed since the last call.
+    """
+    query = queries.bind("schema/ontologies", catalogue=store.names.catalogue)
+
+    def read() -> _Stated:
+        return tuple((graph, prefix, space) for graph, prefix, space in store.select(query).values())
+
+    return _ONTOLOGIES.get(store, "", read)
 
 
 def ontology_prefixes(store: TripleStore) -> Mapping[str, str]:
@@ -55,15 +67,7 @@ def ontology_prefixes(store: TripleStore) -> Mapping[str, str]:
 
     Read from the store when an ontology graph has changed since the last call.
     """
-    with _LOCK:
-        revision, known = _KNOWN.get(store, (-1, {}))
-        now = store.revision
-        if revision == now:
-            return known
-        if revision < 0 or revision > now or change_feed.changed(KG.OntologyGraph, store=store, since=revision):
-            known = _read(store)
-        _KNOWN[store] = now, known
-        return known
+    return _PREFIXES.get(store, "", lambda: _read(store))
 
 
 def known_prefixes(store: TripleStore) -> Mapping[str, str]:
@@ -73,10 +77,9 @@ def known_prefixes(store: TripleStore) -> Mapping[str, str]:
 
 def _read(store: TripleStore) -> Mapping[str, str]:
     catalogue = store.names.catalogue
-    stated = store.select(queries.bind("schema/ontologies", catalogue=catalogue)).values()
     counted = store.select(queries.bind("schema/namespaces", catalogue=catalogue)).values()
     found: dict[str, str] = {}
-    pairs = [*((prefix, space) for _, prefix, space in stated if prefix and space), *_derived(counted)]
+    pairs = [*((prefix, space) for _, prefix, space in ontologies(store) if prefix and space), *_derived(counted)]
     named: set[str] = set(PREFIXES.values())
     for prefix, space in pairs:
         if _NAME.fullmatch(prefix) and prefix not in PREFIXES and prefix not in found and space not in named:

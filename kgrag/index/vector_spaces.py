@@ -11,9 +11,10 @@ Queries read: ``spaces/*``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -32,6 +33,7 @@ Progress = Callable[[str, int, int], None] | None
 """Called with (stage label, done, total) at the end of each batch."""
 
 _BATCH = 1024  # texts read and embedded at once
+_TEXTS = "texts"  # the parameter of a query that returns texts with what it lists
 _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
 _TURN = threading.Lock()  # two threads that find a space behind must not both embed
 _REPORTING = threading.Event()  # set while the thread that has the turn tells how far it is
@@ -139,10 +141,15 @@ def changed(name: str, *, store: TripleStore, since: int) -> bool:
 
 def keys(name: str, *, store: TripleStore) -> list[str]:
     """Return the sorted IRIs of all that belongs in a space. Raises UnknownName."""
-    space = _space(name)
-    tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
-    table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
-    return sorted({iri for (iri,) in table.values()})
+    return sorted({row[0] for row in _listed(_space(name), store)})
+
+
+def _listed(space: VectorSpace, store: TripleStore, *, texts: int = 0) -> list[tuple[str, ...]]:
+    """Return the IRIs of what belongs in a space; with ``texts``, so many of them at most, each with its text."""
+    values: dict[str, Any] = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
+    if _TEXTS in queries.describe(space.query).parameters:
+        values[_TEXTS] = texts
+    return store.select(queries.bind(space.query, catalogue=store.names.catalogue, **values)).values()
 
 
 def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:
@@ -160,14 +167,18 @@ def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -
     What has no words is left out. An IRI that graphs word differently has each wording once, on lines of its own;
     of a competency question the wording that sorts first.
     """
+    if iris is None and (few := _few(_space(name), store)) is not None:
+        return few
     wanted = keys(name, store=store) if iris is None else sorted(set(iris))
     return [pair for batch in _batches(wanted) for pair in _texts(name, store, batch)]
 
 
 def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embedder, progress: Progress) -> None:
     """Drop the keys that vanished and embed those that are new."""
-    changes = change_feed.changes(_space(name), store=store, since=index.revision)
-    if changes is not None:
+    space, few = _space(name), None
+    if not len(index) and (few := _few(space, store)) is not None:
+        missing = [iri for iri, _ in few]
+    elif (changes := change_feed.changes(space, store=store, since=index.revision)) is not None:
         index.delete(changes.removed)
         missing = index.lacking(changes.added)
     elif (added := _added(name, index, store)) is not None:
@@ -176,10 +187,10 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
         wanted = keys(name, store=store)
         known = set(index.keys())
         index.delete(known.difference(wanted))
-        missing = [iri for iri in wanted if iri not in known] if _space(name).content_named else wanted
+        missing = [iri for iri in wanted if iri not in known] if space.content_named else wanted
     done = 0
     for number, batch in enumerate(_batches(missing), 1):
-        pairs = _texts(name, store, batch)
+        pairs = _texts(name, store, batch) if few is None else few
         index.upsert([iri for iri, _ in pairs], embedder.embed([text for _, text in pairs], "passage"))
         done += len(batch)
         if progress:
@@ -190,6 +201,14 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
                 _REPORTING.clear()
         if number % _SAVE_EVERY == 0:
             index.save(index.revision)
+
+
+def _few(space: VectorSpace, store: TripleStore) -> list[tuple[str, str]] | None:
+    """Return (IRI, text) pairs of all that belongs in a space, sorted; None where they are more than one batch."""
+    if not space.content_named or _TEXTS not in queries.describe(space.query).parameters:
+        return None
+    rows = _listed(space, store, texts=_BATCH + 1)
+    return _joined(sorted(rows)) if len(rows) <= _BATCH else None
 
 
 def _added(name: str, index: VectorIndex, store: TripleStore) -> list[str] | None:
@@ -213,8 +232,13 @@ def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str
     terms = [ox.NamedNode(iri) for iri in iris]
     space = _space(name)
     query = queries.bind(space.texts, catalogue=store.names.catalogue, kind=space.kind, iris=terms)
+    return _joined(store.select(query).values())
+
+
+def _joined(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
+    """Return (IRI, text) pairs in which each IRI is once, with each of its wordings on lines of its own."""
     wordings: dict[str, list[str]] = {}
-    for iri, text in store.select(query).values():
+    for iri, text in rows:
         wordings.setdefault(iri, []).append(text)
     return [(iri, "\n".join(dict.fromkeys(versions))) for iri, versions in wordings.items()]
 

@@ -5,8 +5,6 @@ its time is up. That process reads a copy of the facts: the triples of graphs wh
 assertions, inferences, and what methods declare so), merged into one graph, so that a fact that two graphs state counts
 once, and nothing of catalogue, texts, kept answers or quarantine can be seen. The copy lies in the knowledge base's
 cache folder, or in a temporary one, and is made anew when such a graph changed.
-
-Query read: ``facts/graphs``.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StorageFailed
 from kgrag.index import change_feed
 from kgrag.model import Term
@@ -145,13 +142,9 @@ class QueryProcess:
         return place
 
     def _quads(self) -> Iterator[ox.Quad]:
-        table = self._store.select(
-            queries.bind("facts/graphs", catalogue=self._store.names.catalogue, kinds=fact_kinds())
-        )
-        graphs = [graph for (graph,) in table if isinstance(graph, ox.NamedNode)]
-        held = (graph for graph in graphs if graph != self._store.names.competency_questions)
-        for triple in self._store.triples(*held):
-            yield ox.Quad(triple.subject, triple.predicate, triple.object)
+        for quad in self._store.quads_of_kinds(fact_kinds()):
+            if quad.graph_name != self._store.names.competency_questions:
+                yield ox.Quad(quad.subject, quad.predicate, quad.object)
 
 
 def run_in_process(request: Mapping[str, Any]) -> Execution:

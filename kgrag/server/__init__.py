@@ -20,6 +20,7 @@ module                   what it contains
 ``stored_rows``          rows of stored queries, run by readers
 ``graph_store``          ``/graphs``
 ``graph_etags``          when each graph changed last
+``revision_following``   names the revision in answers, and waits for one
 ``service_description``  the description of the service, and ``/void``
 ``health_endpoints``     ``/health``, ``/metrics``, ``/writes``
 ``access_keys``          keys and rights; keys for reading on a private server

@@ -41,7 +41,7 @@ from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
 from kgrag.server.request_log import RequestTracker
-from kgrag.server.revision_following import following
+from kgrag.server.revision_following import HEADER, RevisionFollower, RevisionHeader
 from kgrag.server.served_data import ServedDataset
 from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
 from kgrag.server.worker_threads import WorkerThreads
@@ -68,8 +68,8 @@ SHARED_MIDDLEWARE = [
         CORSMiddleware,
         allow_origins=["*"],
         allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "X-Request-Id"],
-        expose_headers=["ETag", "Location", "Retry-After", "X-Request-Id"],
+        allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "X-Request-Id", HEADER],
+        expose_headers=["ETag", "Location", "Retry-After", "X-Request-Id", HEADER],
     ),
     Middleware(GZipMiddleware, minimum_size=2048, compresslevel=4),
 ]
@@ -114,13 +114,15 @@ def create_app(
         gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
         state = app.state.server = ServerState(dataset, pool, rules, gate, logs.metrics, logs.writes, workers)
         app.state.page_tables = OrderedDict()
+        app.state.follower = None
         app.state.chats = pages.Chats()
         try:
             async with contextlib.AsyncExitStack() as running:
                 if agents:
                     await running.enter_async_context(agents.running())
                 if workers is not None and workers.kb.read_only:
-                    await running.enter_async_context(following(workers))
+                    app.state.follower = RevisionFollower(workers)
+                    await running.enter_async_context(app.state.follower.following())
                 yield
         finally:
             await state.close()
@@ -150,7 +152,14 @@ def _middleware(logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Mi
         RequestTracker, metrics=logs.metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
     )
     fast = Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=sparql_endpoints.query, keys=keys)
-    return [tracker, fast, *SHARED_MIDDLEWARE, *([Middleware(PrivateAccess, keys=keys)] if keys.private else [])]
+    revision = Middleware(RevisionHeader)
+    return [
+        tracker,
+        revision,
+        fast,
+        *SHARED_MIDDLEWARE,
+        *([Middleware(PrivateAccess, keys=keys)] if keys.private else []),
+    ]
 
 
 def _agents_endpoint() -> McpEndpoint | None:

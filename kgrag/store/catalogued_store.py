@@ -141,6 +141,15 @@ class CataloguedStore:
             for quad in self._opened_quads().of_graphs(graphs):
                 yield quad.triple
 
+    def quads_of_kinds(self, kinds: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        """Yield the quads of every graph that the catalogue says is of one of these kinds.
+
+        Raises:
+            StorageFailed: a SPARQL server sent fewer than it counts.
+        """
+        with engine():
+            yield from self._opened_quads().of_kinds(kinds, self._names.catalogue)
+
     def described(self, graph: ox.NamedNode) -> bool:
         """Return whether the catalogue lists this graph."""
         with engine():

@@ -17,7 +17,7 @@ from kgrag.store import identity, quad_files, rewriting, verification
 from kgrag.store.engine import Results, opened, release
 from kgrag.store.quad_store import Pattern, of_graph
 from kgrag.store.reading_views import link_copy
-from kgrag.vocab import PREFIXES
+from kgrag.vocab import PREFIXES, RDF
 
 __all__ = ["EmbeddedQuads"]
 
@@ -51,6 +51,12 @@ class EmbeddedQuads:
         """Yield the quads of many graphs, each as it is when its turn comes."""
         for graph in graphs:
             yield from self.match(of_graph(graph))
+
+    def of_kinds(self, kinds: Sequence[ox.NamedNode], catalogue: ox.NamedNode) -> Iterator[ox.Quad]:
+        """Yield the quads of every graph of some kinds, each graph as it is when its turn comes."""
+        of_kind = (quad for kind in kinds for quad in self.match((None, RDF.type, kind, catalogue)))
+        graphs = {quad.subject for quad in of_kind if isinstance(quad.subject, ox.NamedNode)}
+        return self.of_graphs(sorted(graphs, key=str))
 
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""

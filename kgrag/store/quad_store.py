@@ -39,6 +39,9 @@ class QuadStore(Protocol):
     def of_graphs(self, graphs: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
         """Yield the quads of many graphs."""
 
+    def of_kinds(self, kinds: Sequence[ox.NamedNode], catalogue: ox.NamedNode) -> Iterator[ox.Quad]:
+        """Yield the quads of every graph that a catalogue says is of one of these kinds."""
+
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""
 

@@ -6,8 +6,8 @@ until this writer changes the store.
 
 Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/everything``, ``catalogue/quad_count``,
 ``catalogue/filled_graphs``, ``catalogue/writers``, ``catalogue/drop_graphs``, ``catalogue/with_blank_nodes``,
-``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/fence``, ``catalogue/unless_behind``,
-``probe/guarded``, ``probe/drop``.
+``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/quads_of_kinds``, ``catalogue/fence``,
+``catalogue/unless_behind``, ``probe/guarded``, ``probe/drop``.
 """
 
 from __future__ import annotations
@@ -110,6 +110,10 @@ class ServerQuads:
         for first in range(0, len(graphs), _GRAPHS_PER_QUERY):
             batch = [of_graph(graph) for graph in graphs[first : first + _GRAPHS_PER_QUERY]]
             yield from self._quads(queries.bind("catalogue/quads", **_parameters(batch)), keeps=True)
+
+    def of_kinds(self, kinds: Sequence[ox.NamedNode], catalogue: ox.NamedNode) -> Iterator[ox.Quad]:
+        """Yield the quads of every graph of some kinds, in one request. Raises StorageFailed: some are missing."""
+        return self._whole(queries.bind("catalogue/quads_of_kinds", kinds=list(kinds), catalogue=catalogue))
 
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns, a thousand in a request.
@@ -350,20 +354,23 @@ class ServerQuads:
 
     # whole stores
 
+    def _whole(self, text: str) -> Iterator[ox.Quad]:
+        """Yield the quads of a reply as they come. Raises StorageFailed: they are not as many as it counts."""
+        expected, count = "an unknown number", 0
+        with self.connection.stream(text) as body, _whole_reply():
+            for row in cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)):
+                if row["count"] is not None:
+                    expected = f"{int(plain(row['count'])):,}"
+                    continue
+                count += 1
+                if not row["predicate"].value.startswith(LEASE_PREFIX):
+                    yield ox.Quad(unnamed(row["subject"]), row["predicate"], unnamed(row["object"]), row["graph"])
+        if expected != f"{count:,}":
+            sent = f"the server sent {count:,} quads of {expected}"
+            raise StorageFailed(f"{sent}: it cuts long replies. Raise its limit of rows.")
+
     def _everything(self) -> Iterator[ox.Quad]:
-        """Yield every quad of one state. Raises StorageFailed: there are fewer than the server counts."""
-        expected, count = len(self), 0
-        with self.connection.stream(queries.bind("catalogue/everything")) as body, _whole_reply():
-            rows = cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON))
-            for row in rows:
-                subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
-                if not predicate.value.startswith(LEASE_PREFIX):
-                    count += 1
-                    yield ox.Quad(unnamed(subject), predicate, unnamed(value), graph)
-        if count < expected:
-            raise StorageFailed(
-                f"the server sent {count:,} quads of {expected:,}: it cuts long replies. Raise its limit of rows."
-            )
+        return self._whole(queries.bind("catalogue/everything"))
 
     def dump(self, target: Path) -> int:
         """Write every quad as N-Quads, as they come, and return their count."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -159,16 +159,23 @@ class SparqlConnection:
             InvalidSPARQL: the server refuses the query.
             StorageFailed: it cannot be reached, refuses the key, or fails, also in the middle of the reply.
         """
-        self.calls += 1
         address = self.address.query
         try:
-            with self._client.stream("POST", address, data={"query": sparql}, headers={"Accept": _RESULTS}) as reply:
+            with ExitStack() as stack:
+                try:
+                    reply = stack.enter_context(self._streamed(sparql))
+                except httpx.TransportError:  # a connection that had been closed meanwhile
+                    reply = stack.enter_context(self._streamed(sparql))
                 if not reply.is_success:
                     reply.read()
                     raise self._refused(address, reply)
                 yield io.BufferedReader(_Body(reply.iter_bytes()), _BYTES_AT_ONCE)
         except httpx.TransportError as error:
             raise self._unreachable(address, error) from None
+
+    def _streamed(self, sparql: str) -> AbstractContextManager[httpx.Response]:
+        self.calls += 1
+        return self._client.stream("POST", self.address.query, data={"query": sparql}, headers={"Accept": _RESULTS})
 
     def update(self, sparql: str) -> None:
         """Run an update; it is on record when this returns.

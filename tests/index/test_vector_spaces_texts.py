@@ -34,6 +34,11 @@ FIRST, SHARED, SECOND = (
 Words = dict[ox.NamedNode, list[Term]]
 
 
+def of_space(name: str) -> dict[str, str]:
+    """Returns the parameters of the query that lists what belongs in a space."""
+    return queries.describe(vector_spaces.spaces()[name].query).parameters
+
+
 def graph(space: str, number: int, words: Words) -> GraphDraft:
     """Returns a graph of the space's kind with these nodes, each with its words; chunks have no title."""
     kind, tree = vector_spaces.spaces()[space].kind, vector_spaces.spaces()[space].tree
@@ -175,3 +180,22 @@ def test_the_text_of_a_term_does_not_depend_on_the_order_of_the_ontologies() -> 
     assert vector_spaces.texts("schema-term", store=store_of(*drafts)) == [
         (SHARED.value, "shared node: reach. stretch")
     ]
+
+
+@pytest.mark.parametrize("space", [name for name in SPACES if "texts" in of_space(name)])
+@pytest.mark.parametrize(("most", "requests"), [(2, 1), (1, 4)])
+def test_a_small_new_space_is_read_in_one_request_and_a_larger_one_batch_by_batch(
+    space: str, most: int, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_spaces, "_BATCH", most)
+    words: Words = {FIRST: literals("river basin"), SHARED: literals("water table"), SECOND: []}
+    store, asked = store_of(graph(space, 1, words)), list[str]()
+    select = store.select
+    monkeypatch.setattr(store, "select", lambda query: asked.append(query) or select(query))
+    spaces, embedder = FolderSpaces(None, identity="hash-64", dimension=64), HashEmbedder()
+    index = vector_spaces.fresh(space, store=store, spaces=spaces, embedder=embedder)
+    assert len(asked) == requests
+    assert index.keys() == [FIRST.value, SHARED.value]
+    near = embedder.embed(["water table"], "query")[0]
+    ((found, score),) = index.search(near, 1)
+    assert (found, round(score, 3)) == (SHARED.value, 1.0)

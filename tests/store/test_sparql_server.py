@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -101,6 +101,12 @@ def test_both_profiles_go_through_the_same_states(server: OxigraphServer) -> Non
         assert remote.damage() == []
         query = "SELECT ?s { GRAPH <urn:t:edge> { ?s ?p ?o FILTER(isIRI(?s)) } } ORDER BY ?s"
         assert remote.select(query).rows == embedded.select(query).rows
+        kinds, before = [KG.DataGraph, KG.OntologyGraph], remote.calls
+        facts = list(remote.quads_of_kinds(kinds))
+        assert remote.calls == before + 1
+        assert set(facts) == set(embedded.quads_of_kinds(kinds))
+        assert len(facts) == len(set(facts)) > 0
+        assert list(remote.quads_of_kinds([])) == []
 
 
 class Interrupted(SparqlConnection):
@@ -409,9 +415,8 @@ def test_a_server_that_does_not_undo_a_request_whole_is_not_written_to() -> None
 def test_a_dump_is_written_as_the_quads_come(tmp_path: Path) -> None:
     row = b'{"subject":{"type":"uri","value":"urn:s"},"predicate":{"type":"uri","value":"urn:p"},"graph":{"type":"uri",'
     row += b'"value":"urn:g"},"object":{"type":"literal","value":"' + b"word " * 200 + b'"}}'
-    head = b'{"head":{"vars":["subject","predicate","object","graph"]},"results":{"bindings":['
-    with replying(200, head + b",".join([row] * 5_000) + b"]}}") as (address, _):
-        quads = Uncounted(SparqlConnection(ServerAddress.of(address)), writer="reader")
+    with replying(200, reply_of([*[row] * 5_000, counting(5_000)])) as (address, _):
+        quads = ServerQuads(SparqlConnection(ServerAddress.of(address)), writer="reader")
         tracemalloc.start()
         try:
             assert quads.dump(tmp_path / "all.nq") == 5_000
@@ -421,11 +426,26 @@ def test_a_dump_is_written_as_the_quads_come(tmp_path: Path) -> None:
             quads.close()
 
 
-class Uncounted(ServerQuads):
-    """Does not ask how many quads there are."""
+def reply_of(rows: Sequence[bytes]) -> bytes:
+    head = b'{"head":{"vars":["subject","predicate","object","graph","count"]},"results":{"bindings":['
+    return head + b",".join(rows) + b"]}}"
 
-    def __len__(self) -> int:
-        return 0
+
+def counting(quads: int) -> bytes:
+    return f'{{"count":{{"type":"literal","value":"{quads}"}}}}'.encode()
+
+
+@pytest.mark.parametrize(("counts", "said"), [([], "an unknown number"), ([counting(3)], "3"), ([counting(1)], "1")])
+def test_a_long_reply_that_a_server_cuts_is_not_taken_for_all_there_is(counts: list[bytes], said: str) -> None:
+    uri = '{{"type":"uri","value":"urn:{}"}}'.format
+    row = ",".join(f'"{name}":{uri(name[0])}' for name in ("subject", "predicate", "object", "graph"))
+    with replying(200, reply_of([*[f"{{{row}}}".encode()] * 2, *counts])) as (address, _):
+        quads = ServerQuads(SparqlConnection(ServerAddress.of(address)), writer="reader")
+        cut = f"the server sent 2 quads of {said}: it cuts long replies"
+        with pytest.raises(StorageFailed, match=cut):
+            list(quads.of_kinds([KG.DataGraph], Names().catalogue))
+        assert quads.damage() == [f"{cut}. Raise its limit of rows."]
+        quads.close()
 
 
 @pytest.mark.parametrize(

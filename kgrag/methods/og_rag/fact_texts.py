@@ -3,7 +3,7 @@
 A sidecar beside the hypergraph's arrays, in the order of its places, and made again when these are. Where only sources
 of facts came or went, the spans alone are read again. For 10^6 hypernodes it takes about 120 MB.
 
-Queries read: ``og_rag/facts``, ``og_rag/all_spans``, ``documents/spans``, ``spaces/texts`` and those of
+Queries read: ``og_rag/facts``, ``og_rag/all_spans``, ``spaces/texts`` and those of
 ``kgrag.index.vector_spaces``. No graph is written.
 """
 
@@ -28,7 +28,6 @@ from kgrag.mapping.factual_blocks import Pair
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.model import Span
 from kgrag.ports import TripleStore
-from kgrag.text import documents
 from kgrag.vocab import KG
 
 __all__ = ["FactTexts", "Texts", "faults", "fresh"]
@@ -196,23 +195,22 @@ def _read(store: TripleStore, graph: Adjacency) -> FactTexts:
 def _spans(store: TripleStore, graph: Adjacency) -> dict[str, Any]:
     """Return the fields of ``FactTexts`` about where hyperedges were read."""
     query = queries.bind("og_rag/all_spans", catalogue=store.names.catalogue)
-    rows = store.select(query).values()
+    table = store.select(query).values()
+    rows = [(edge, chunk) for edge, chunk, *_ in table if edge]
+    stands = {chunk: (document, int(start), int(end)) for edge, chunk, document, start, end in table if not edge}
     names = sorted({chunk for _, chunk in rows})
-    spans = documents.spans(store, names)
     chunks = Iris.of(names)
     owners = graph.edge_places([edge for edge, _ in rows])
     known = owners >= 0
     places = chunks.places([chunk for _, chunk in rows])
-    named = Iris.of(sorted({span.document for span in spans.values()}))
-    stored = [spans.get(chunk) for chunk in names]
+    stored = [stands.get(chunk, ("", 0, 0)) for chunk in names]
+    named = Iris.of(sorted({document for document, _, _ in stored} - {""}))
     return {
         "chunks_of": PlaceLists.grouped(owners[known], places[known], len(graph.edges)),
         "chunks": chunks,
         "documents": named,
-        "document_of": named.places([span.document if span else "" for span in stored]),
-        "bounds": np.array([(span.start, span.end) if span else (0, 0) for span in stored], dtype=np.int64).reshape(
-            len(names), 2
-        ),
+        "document_of": named.places([document for document, _, _ in stored]),
+        "bounds": np.array([bounds for _, *bounds in stored], dtype=np.int64).reshape(len(names), 2),
     }
 
 

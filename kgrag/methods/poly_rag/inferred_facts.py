@@ -19,6 +19,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import NotBuilt
+from kgrag.index.ontology_prefixes import ontologies
 from kgrag.methods.poly_rag.aliases import shared
 from kgrag.methods.poly_rag.layer_drafts import METHOD
 from kgrag.model import Term
@@ -46,8 +47,7 @@ def infer(store: TripleStore, bench: Workbench, *, profile: str = "rdfs") -> int
         NotBuilt: no ontology is loaded.
     """
     catalogue = store.names.catalogue
-    rows = store.select(queries.bind("schema/ontologies", catalogue=catalogue)).values()
-    schemas = list(dict.fromkeys(row[0] for row in rows))
+    schemas = list(dict.fromkeys(graph for graph, _, _ in ontologies(store)))
     if not schemas:
         raise NotBuilt("poly_rag has no ontology to infer from. Run `kgrag load ONTOLOGY` first.")
     layers = store.select(queries.bind("poly_rag/layers", catalogue=catalogue)).values()

@@ -40,6 +40,8 @@ __all__ = ["PolyRag"]
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _MAX_ANSWERS_LISTED = 20
 _UNANSWERED = "what it found does not carry an answer"
+_KINDS = (KG.DocumentGraph, KG.OntologyGraph, KG.TripleGraph)
+_BUILT = RevisionCache[frozenset[str]](kinds=_KINDS)
 _STATEMENTS = RevisionCache[frozenset[str]]()
 
 
@@ -456,9 +458,9 @@ class PolyRag:
     def _refuse_unbuilt(self) -> bool:
         """Return whether the statements were condensed. Raises NotBuilt: there is no layer at all."""
         names = self.store.names
-        kinds = (KG.DocumentGraph, KG.OntologyGraph, KG.TripleGraph)
-        values = {"catalogue": names.catalogue, "kinds": kinds, "condensed": names.layer_graph("condensed")}
-        there = {what for (what,) in self.store.select(queries.bind("poly_rag/built", **values)).values()}
+        values = {"catalogue": names.catalogue, "kinds": _KINDS, "condensed": names.layer_graph("condensed")}
+        query = queries.bind("poly_rag/built", **values)
+        there = _BUILT.get(self.store, "", lambda: frozenset(what for (what,) in self.store.select(query).values()))
         if "layer" not in there:
             raise NotBuilt(
                 "method 'poly_rag' has no layer to look in. Run `kgrag ingest PATH`, `kgrag load ONTOLOGY` or "

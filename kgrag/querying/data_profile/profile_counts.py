@@ -5,7 +5,7 @@ would count. ``counted`` reads all facts. ``adjusted`` brings figures up to date
 neighbourhood twice, as it was and as it is: the statements of the subjects that changed, and, where a thing has other
 classes than before, the statements that lead to it. Both use ``_count``, so they cannot differ in what they count.
 
-Queries read: ``facts/graphs``, ``profile/from``, ``profile/towards``, ``profile/classes``.
+Queries read: ``profile/from``, ``profile/towards``, ``profile/classes``.
 """
 
 from __future__ import annotations
@@ -88,9 +88,8 @@ def counted(store: TripleStore, graph: ox.NamedNode | None = None) -> Counts:
 
 
 def _all(store: TripleStore) -> Iterator[ox.Triple]:
-    query = queries.bind("facts/graphs", catalogue=store.names.catalogue, kinds=fact_kinds())
-    graphs = [graph for (graph,) in store.select(query) if isinstance(graph, ox.NamedNode)]
-    return store.triples(*(graph for graph in graphs if graph != store.names.competency_questions))
+    left_out = store.names.competency_questions
+    return (quad.triple for quad in store.quads_of_kinds(fact_kinds()) if quad.graph_name != left_out)
 
 
 def _count(triples: Iterable[ox.Triple], classes: _Classes) -> Counts:
@@ -156,7 +155,8 @@ def adjusted(
     after_classes, before_classes = _classes(after_triples), _classes(before_triples)
     retyped = [each for each in subjects if set(after_classes.get(each, ())) != set(before_classes.get(each, ()))]
     leading = {quad.triple for quad in _quads(store, "profile/towards", retyped) if quad.subject not in subjects}
-    others = {end for triple in (*after_triples, *before_triples, *leading) for end in (triple.subject, triple.object)}
+    counted = (each for each in (*after_triples, *before_triples, *leading) if each.predicate != RDF.type)
+    others = {end for triple in counted for end in (triple.subject, triple.object)}
     unchanged = _classes_of(store, others - subjects)
     return figures.plus(
         _count(after_triples | leading, {**unchanged, **after_classes}),

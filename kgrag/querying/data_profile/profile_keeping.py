@@ -5,7 +5,7 @@ remembers the result for as long as the store is open. ``keep`` writes the graph
 was kept and facts changed since, at the end of a session. The figures follow changes that this process made; after an
 update of unknown extent, or changes by another process, all facts are counted once.
 
-Queries read: ``profile/*``, ``facts/graphs``, ``spaces/changed``. Graph written: the profile graph.
+Queries read: ``profile/*``, ``spaces/changed``. Graph written: the profile graph.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kgrag.querying.data_profile.profile_counts import Counts, adjusted, counted
 from kgrag.querying.data_profile.profile_values import ClassProfile, DataProfile, PropertyProfile
 from kgrag.store import fact_journal
 from kgrag.store.graph_kinds import fact_kinds
-from kgrag.vocab import OWL, RDF, RDFS
+from kgrag.vocab import KG, OWL, RDF, RDFS
 
 __all__ = ["keep", "profile_of", "profile_of_graph", "settle", "withdrawn"]
 
@@ -43,11 +43,17 @@ _LOCK = RLock()
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A profile that was worked out, its figures, and whether the store has, or is to have, a graph of it."""
+    """A profile that was worked out, its figures, and whether the store has, or is to have, a graph of it.
+
+    ``defined``: the classes that ontologies define, None where they were not read. ``ahead``: facts changed since the
+    graph was read or written.
+    """
 
     profile: DataProfile
     counts: Counts
     kept: bool
+    defined: tuple[str, ...] | None = None
+    ahead: bool = False
 
 
 _KNOWN: WeakKeyDictionary[TripleStore, _Known] = WeakKeyDictionary()
@@ -79,11 +85,11 @@ def keep(store: TripleStore) -> DataProfile:
         StorageFailed: the disk refused.
     """
     known = _up_to_date(store)
-    if not (known.kept and _is_current(store)):
+    if known.ahead or not (known.kept and _is_current(store)):
         store.publish([profile_graph.draft(known.profile, store.names)])
         known = _up_to_date(store)
         with _LOCK:
-            _KNOWN[store] = replace(known, kept=True)
+            _KNOWN[store] = replace(known, kept=True, ahead=False)
     return known.profile
 
 
@@ -152,7 +158,9 @@ def _followed(store: TripleStore, known: _Known | None, revision: int) -> _Known
         return _counted_anew(store, revision, kept=kept)
     quads = change[0] | change[1]
     before = known.profile
-    classes = _defined(store)
+    classes = known.defined
+    if classes is None or change_feed.changed(KG.OntologyGraph, store=store, since=before.revision):
+        classes = _defined(store)
     labels = {each.iri: each.label for each in (*before.classes.values(), *before.empty.values())}
     labels |= {each.iri: each.label for each in before.properties.values()}
     terms = {*counts.instances, *counts.statements, *classes}
@@ -160,14 +168,14 @@ def _followed(store: TripleStore, known: _Known | None, revision: int) -> _Known
     labels |= _labels(store, sorted(terms if relabelled else terms - labels.keys()))
     samples = {each.iri: each.samples for each in before.properties.values()}
     samples |= _samples(store, {quad.predicate.value for quad in quads} & counts.statements.keys())
-    return _Known(_profile(revision, counts, labels, classes, samples), counts, kept)
+    return _Known(_profile(revision, counts, labels, classes, samples), counts, kept, classes, ahead=True)
 
 
 def _counted_anew(store: TripleStore, revision: int, *, kept: bool) -> _Known:
     counts, classes = counted(store), _defined(store)
     labels = _labels(store, sorted({*counts.instances, *counts.statements, *classes}))
     samples = _samples(store, counts.statements)
-    return _Known(_profile(revision, counts, labels, classes, samples), counts, kept)
+    return _Known(_profile(revision, counts, labels, classes, samples), counts, kept, classes)
 
 
 def _profile(
@@ -209,10 +217,10 @@ def _defines(triple: ox.Triple) -> bool:
     return triple.predicate == RDF.type and triple.object in _DEFINING
 
 
-def _defined(store: TripleStore) -> list[str]:
+def _defined(store: TripleStore) -> tuple[str, ...]:
     """Return the classes that ontologies define, without those of OWL and RDFS themselves."""
     rows = store.select(queries.bind("profile/classes_defined", catalogue=store.names.catalogue)).values()
-    return [name for (name,) in rows if not name.startswith((OWL.prefix, RDFS.prefix, RDF.prefix))]
+    return tuple(name for (name,) in rows if not name.startswith((OWL.prefix, RDFS.prefix, RDF.prefix)))
 
 
 def _labels(store: TripleStore, terms: Collection[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ statement            meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,8 @@ from kgrag.vocab import CHECK, RDF
 __all__ = ["DATA", "DataView", "data_graph"]
 
 Rows = tuple[tuple[ModelTerm | None, ...], ...]
+Constant = ox.NamedNode | ox.Literal
+_MIN_TOGETHER = 2
 DATA = ox.NamedNode("urn:kgrag:check:data")
 
 
@@ -71,10 +73,34 @@ class DataView:
     def ask(self, question: str, /, **values: Any) -> bool:
         """Ask a stored query of ``obqc_data``."""
         self._forget_what_changed()
-        key = (question, repr(sorted(values.items(), key=lambda item: item[0])))
+        key = _key(question, values)
         if key not in self._answers:
             self._answers[key] = self.store.ask(bind(f"obqc_data/{question}", **values))
         return self._answers[key]
+
+    def ask_together(self, terms: Sequence[Constant], classes: Sequence[str], uses: Iterable[tuple[str, str]]) -> None:
+        """Ask in one request what ``occurs``, ``instances`` and ``subject_typed`` are about to be asked of these."""
+        self._forget_what_changed()
+        nodes = [term for term in terms if isinstance(term, ox.NamedNode)]
+        owned = [(ox.NamedNode(used), ox.NamedNode(name)) for used, name in uses]
+        questions: list[tuple[str, dict[str, Any]]] = [
+            *(("occurs", {"term": term}) for term in terms),
+            *(("described", {"term": term}) for term in nodes),
+            *(("has_instance", {"classes": [ox.NamedNode(name)]}) for name in classes),
+            *(("subject_typed", {"p": used, "class": name}) for used, name in owned),
+        ]
+        if len(questions) < _MIN_TOGETHER or all(_key(*each) in self._answers for each in questions):
+            return
+        text = bind(
+            "obqc_data/together",
+            objects=list(terms),
+            subjects=nodes,
+            classes=[ox.NamedNode(name) for name in classes],
+            properties=[used for used, _ in owned],
+            owners=[name for _, name in owned],
+        )
+        true = {int(number) for (number,) in self.store.select(text).values()}
+        self._answers |= {_key(*question): place in true for place, question in enumerate(questions)}
 
     def occurs(self, term: ox.NamedNode | ox.Literal) -> bool:
         """Return whether a term is the object of any triple, an IRI also the subject."""
@@ -101,31 +127,41 @@ def data_graph(
     view: DataView, index: OntologyIndex, query: Query, terms: QueryTerms, *, ignored: tuple[str, ...] = ()
 ) -> list[ox.Quad]:
     """Return the data graph of one query; IRIs that start with one of ``ignored`` are left out."""
+    constants, uses = _constants(query), _typed_uses(query)
+    known = {
+        term
+        for term in constants
+        if (isinstance(term, ox.NamedNode) and (term.value in index.mentioned or term.value in CLASSES | PROPERTIES))
+        or term.value.startswith(ignored)
+    }
+    named = [name for name in terms.classes if name not in CLASSES and not name.startswith(ignored)]
+    view.ask_together([term for term in constants if term not in known], named, uses)
     quads = []
-    for number, (term, predicate) in enumerate(_constants(query).items()):
-        in_ontology = term.value in index.mentioned or term.value in CLASSES | PROPERTIES
-        known = (isinstance(term, ox.NamedNode) and in_ontology) or term.value.startswith(ignored)
-        if not known and not view.occurs(term):
+    for number, (term, predicate) in enumerate(constants.items()):
+        if term not in known and not view.occurs(term):
             node = ox.NamedNode(f"urn:kgrag:check:absent:{number:06}")
             quads.append(ox.Quad(node, CHECK.absent, term, DATA))
             if isinstance(term, ox.Literal) and isinstance(predicate, ox.NamedNode):
                 spelt = view.spelt(predicate, term.value)
                 quads += [ox.Quad(node, CHECK.instead, value, DATA) for value in spelt if len(spelt) == 1]
-    named = (name for name in terms.classes if name not in CLASSES and not name.startswith(ignored))
     counted = {name: view.instances(index, name) for name in named}
     for name, found in counted.items():
         if found != "some":
             quads.append(ox.Quad(ox.NamedNode(name), CHECK.instances, ox.Literal(found), DATA))
-    for used, name in _typed_uses(query):
+    for used, name in uses:
         about = {"p": ox.NamedNode(used), "class": ox.NamedNode(name)}
         if counted.get(name) == "some" and not view.ask("subject_typed", **about):
             quads.append(ox.Quad(ox.NamedNode(used), CHECK.unused, ox.NamedNode(name), DATA))
     return quads
 
 
-def _constants(query: Query) -> dict[ox.NamedNode | ox.Literal, Term]:
+def _key(question: str, values: Mapping[str, Any]) -> tuple[str, str]:
+    return question, repr(sorted(values.items(), key=lambda item: item[0]))
+
+
+def _constants(query: Query) -> dict[Constant, Term]:
     """Return the constants that are subject or object, each with a predicate; classes and schema terms are left out."""
-    constants: dict[ox.NamedNode | ox.Literal, Term] = {}
+    constants: dict[Constant, Term] = {}
     for pattern in query.patterns:
         ends = [] if pattern.free_subject else [pattern.subject]
         if pattern.predicate != RDF.type and not pattern.free_object:

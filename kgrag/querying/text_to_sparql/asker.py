@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Literal
-from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
 
-from kgrag import prompting, queries
+from kgrag import prompting
 from kgrag.errors import InvalidSettings, NotBuilt, ReplyCut, ReplyUnusable, UnsupportedTask
 from kgrag.index import vector_spaces
+from kgrag.index.ontology_prefixes import ontologies
+from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm import structured_output
 from kgrag.model import Answer, Citation, Prompt, Term, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
@@ -32,7 +33,7 @@ from kgrag.querying.text_to_sparql.row_answers import answer_of_rows
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
-from kgrag.vocab import XSD, digest
+from kgrag.vocab import KG, XSD, digest
 
 __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 
@@ -42,7 +43,7 @@ _MAX_ROWS_COMPARED = 10_000
 _DOUBTFUL = frozenset({"empty-class", "literal-datatype", "needs-subclass", "unused-in-data"})
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
-_LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
+_LOADED = RevisionCache[tuple[OntologyIndex, DataView]](kinds=(KG.OntologyGraph,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +292,7 @@ class Asker:
 
     def ontologies(self) -> list[ox.NamedNode]:
         """Return the graphs of the loaded ontologies. Raises NotBuilt without any."""
-        table = self.store.select(queries.bind("schema/ontologies", catalogue=self.store.names.catalogue))
-        graphs = [graph for graph in dict.fromkeys(row[0] for row in table) if isinstance(graph, ox.NamedNode)]
+        graphs = [ox.NamedNode(graph) for graph in dict.fromkeys(graph for graph, _, _ in ontologies(self.store))]
         if not graphs:
             raise NotBuilt(
                 f"method '{self.name}' has no ontology to check queries against. "
@@ -301,14 +301,13 @@ class Asker:
         return graphs
 
     def _loaded(self) -> tuple[OntologyIndex, DataView]:
-        """Return the index of all ontologies together and a view of the data, made again when the store changed."""
+        """Return the index of all ontologies together, made again when one changed, and a view of the data."""
         graphs = self.ontologies()
-        index, view, revision = _LOADED.get(self.store, (None, None, -1))
-        if index is None or view is None or revision != self.store.revision:
-            index = index_of_graphs(self.store, graphs)
-            view = DataView(self.store, self._rows_of)
-            _LOADED[self.store] = (index, view, self.store.revision)
-        return index, view
+
+        def load() -> tuple[OntologyIndex, DataView]:
+            return index_of_graphs(self.store, graphs), DataView(self.store, self._rows_of)
+
+        return _LOADED.get(self.store, "", load)
 
     def _rows_of(self, sparql: str) -> tuple[tuple[Term | None, ...], ...] | None:
         """Return the rows of a query over the facts; None when it failed or has too many."""

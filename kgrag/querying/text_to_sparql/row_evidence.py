@@ -22,7 +22,7 @@ from kgrag.text import stored_passages
 from kgrag.text.chunking import statements_around
 from kgrag.text.sentences import content_words, stem
 
-__all__ = ["Execution", "Row", "Runner", "cells", "citations", "from_text", "hits", "labels"]
+__all__ = ["Execution", "Row", "Runner", "cells", "citations", "from_text", "hits", "labels", "preferred"]
 
 Row = tuple[Term | None, ...]
 """The terms of a row, None where its variable is unbound."""
@@ -102,8 +102,13 @@ def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[st
     """Return IRI -> label for the IRIs in rows that have one; an English one before others."""
     nodes = {term for row in rows for term in row if isinstance(term, ox.NamedNode)}
     query = queries.bind("facts/labels", catalogue=store.names.catalogue, things=sorted(nodes, key=str))
+    return preferred(store.select(query) if nodes else ())
+
+
+def preferred(labelled: Iterable[Sequence[Term | None]]) -> dict[str, str]:
+    """Return IRI -> label of rows of an IRI and a label of it, in their order; an English one before others."""
     label_of: dict[str, str] = {}
-    for node, label in store.select(query) if nodes else ():
+    for node, label in labelled:
         english = isinstance(label, ox.Literal) and label.language in (None, "en")
         if english or plain(node) not in label_of:
             label_of[plain(node)] = plain(label)

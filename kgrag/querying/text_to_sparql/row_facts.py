@@ -19,7 +19,7 @@ from kgrag import queries
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.fact_sentences import StatedFact
-from kgrag.querying.text_to_sparql.row_evidence import Execution, Row, labels
+from kgrag.querying.text_to_sparql.row_evidence import Execution, Row, labels, preferred
 from kgrag.sparql import syntax
 from kgrag.vocab import RDF, local_name, words_of
 
@@ -281,8 +281,7 @@ def _worded(
 ) -> dict[Row, tuple[StatedFact, ...]]:
     """Return triples that the store states in words."""
     triples = list(dict.fromkeys(triple for found in behind.values() for triple in found))
-    chunks = _stating(triples, store)
-    wording.labels = labels([*(triple for triple in triples if triple in chunks), *wording.links.values()], store)
+    chunks, wording.labels = _stating(triples, wording.links.values(), store)
 
     def fact(triple: Triple) -> StatedFact:
         thing, prop, value = map(wording.shown, triple)
@@ -293,17 +292,20 @@ def _worded(
     return {row: stated for row, stated in facts.items() if stated}
 
 
-def _stating(triples: Iterable[Triple], store: TripleStore) -> dict[Triple, tuple[str, ...]]:
-    """Return the triples that graphs of facts state, with the chunks behind these."""
+def _stating(
+    triples: Iterable[Triple], others: Iterable[Sequence[Term]], store: TripleStore
+) -> tuple[dict[Triple, tuple[str, ...]], dict[str, str]]:
+    """Return the triples that graphs of facts state, with the chunks behind these; and labels of them and of others."""
     wanted = set(triples)
     if not wanted:
-        return {}
+        return {}, labels(others, store)
     things, properties, values = (sorted(ends, key=str) for ends in map(set, zip(*wanted, strict=True)))
-    query = queries.bind(
-        "facts/stating", catalogue=store.names.catalogue, things=things, properties=properties, values=values
-    )
+    nodes = {term for row in (*wanted, *others) for term in row if isinstance(term, ox.NamedNode)}
+    about = {"things": things, "properties": properties, "values": values, "named": sorted(nodes, key=str)}
+    rows = store.select(queries.bind("facts/stating", catalogue=store.names.catalogue, **about)).rows
     chunks: dict[Triple, list[str]] = defaultdict(list)
-    for thing, prop, value, chunk in store.select(query):
+    for thing, prop, value, chunk, _ in rows:
         if isinstance(thing, ox.NamedNode) and isinstance(prop, ox.NamedNode) and value is not None:
             chunks[thing, prop, value] += [plain(chunk)] if chunk is not None else []
-    return {triple: tuple(chunks[triple]) for triple in wanted if triple in chunks}
+    stated = {triple: tuple(chunks[triple]) for triple in wanted if triple in chunks}
+    return stated, preferred((thing, label) for thing, *_, label in rows if label is not None)

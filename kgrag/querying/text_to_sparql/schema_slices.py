@@ -16,6 +16,7 @@ from itertools import zip_longest
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.index.ontology_prefixes import ontologies
 from kgrag.ports import TripleStore, VectorIndex, Vectors
 from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql.slice_lines import SliceWriter, mentioned
@@ -136,8 +137,9 @@ def _details(terms: Sequence[str], store: TripleStore) -> dict[str, dict[str, li
 
 def _prefixes(iris: Sequence[str], store: TripleStore) -> dict[str, str]:
     """Return prefix -> namespace for every namespace in use: stated by the ontology, usual, or made of its name."""
-    rows = store.select(queries.bind("schema/ontologies", catalogue=store.names.catalogue)).values()
-    stated = {namespace: prefix for _, prefix, namespace in rows if re.fullmatch(r"[A-Za-z][\w-]*", prefix)}
+    stated = {
+        namespace: prefix for _, prefix, namespace in ontologies(store) if re.fullmatch(r"[A-Za-z][\w-]*", prefix)
+    }
     usual = {namespace: prefix for prefix, namespace in PREFIXES.items()}
     chosen: dict[str, str] = {}
     namespaces = (iri[: iri.rfind(name)] if (name := local_name(iri)) else iri for iri in iris)
