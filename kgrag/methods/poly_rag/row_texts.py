@@ -2,7 +2,8 @@
 
 A query finds what its patterns allow, which need not be what was asked: it may widen a filter, or return a name for a
 number. And a row says less than its text, which has the condition, the alternative and the reason. So rows that were
-taken from text are answered from as all other evidence is, and whether they answer at all is judged on the way.
+taken from text are answered from as all other evidence is, and whether they answer at all is judged on the way. What
+comes first, last or next among rows no text of a single row says: such a sentence cites them all.
 """
 
 from __future__ import annotations
@@ -10,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import regex
+
 from kgrag.methods.poly_rag.layers import TextLayer
-from kgrag.model import Answer, Hit, Value
+from kgrag.model import Answer, Citation, Hit, Value
 from kgrag.ports import TripleStore
+from kgrag.querying.text_to_sparql import marked
 from kgrag.text import documents
 from kgrag.text.quotes import places
 
-__all__ = ["evidence", "values_of"]
+__all__ = ["evidence", "values_of", "with_compared"]
+
+_COMPARES = regex.compile(
+    r"\b(?<!\bat )(?:first|second|third|last|next|previous|earli(?:er|est)|lat(?:er|est)|new(?:er|est)|old(?:er|est)"
+    r"|most|least|fewe(?:r|st)|more|less|high(?:er|est)|low(?:er|est)|larg(?:er|est)|small(?:er|est)|great(?:er|est)"
+    r"|long(?:er|est)|short(?:er|est)|fast(?:er|est)|slow(?:er|est)|best|worst|than|only|both|all|none|same|other)\b",
+    regex.IGNORECASE,
+)
+"""Words by which a sentence says how one thing stands among others."""
 
 
 def evidence(question: str, rows: Answer, text: TextLayer, chunks: int, *, store: TripleStore) -> list[Hit]:
@@ -61,6 +73,53 @@ def values_of(answer: Answer, rows: Sequence[Value]) -> tuple[Value, ...]:
     """Return the values of rows that an answer states, each with its first citation that has it; else the answer's."""
     stated = [(value, _citation(value.text, answer)) for value in rows if places(value.text, answer.text)]
     return tuple(replace(value, citation=at) for value, at in stated if at >= 0) or answer.values
+
+
+def with_compared(answer: Answer, rows: Answer) -> Answer:
+    """Return an answer whose sentences that order or compare cite every row, not only the one that they name.
+
+    A sentence compares by a word such as "first", "highest" or "only", where what it cites does not have that word
+    itself: then the text says so. It compares the rows where it cites one of them.
+
+    Args:
+        answer: was written from the rows and the passages behind them.
+        rows: the answer that has a sentence for each row, with citations.
+    """
+    cited: list[Citation] = []
+    for place, text in enumerate(answer.sentences):
+        own = [one for one in answer.citations if one.sentence == place]
+        cited += own
+        if len(rows.sentences) > 1 and _compares(text, own) and _meet(own, rows.citations):
+            others = (replace(one, sentence=place) for one in rows.citations)
+            cited += dict.fromkeys(one for one in others if not any(_nested(one, each) for each in own))
+    if len(cited) == len(answer.citations):
+        return answer
+    values = tuple(
+        replace(one, citation=cited.index(answer.citations[one.citation])) if one.citation >= 0 else one
+        for one in answer.values
+    )
+    text = " ".join(marked(answer.sentences, cited))
+    return replace(answer, citations=tuple(cited), values=values, text=text)
+
+
+def _compares(sentence: str, cited: Sequence[Citation]) -> bool:
+    stated = {word.casefold() for one in cited for word in _COMPARES.findall(one.quote)}
+    return any(word.casefold() not in stated for word in _COMPARES.findall(sentence))
+
+
+def _meet(cited: Sequence[Citation], others: Sequence[Citation]) -> bool:
+    """Return whether a citation has text of one of the others."""
+    return any(
+        one.chunk == other.chunk and one.start < other.end and other.start < one.end
+        for one in cited
+        for other in others
+    )
+
+
+def _nested(one: Citation, other: Citation) -> bool:
+    """Return whether one of two citations has all text of the other."""
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    return one.chunk == other.chunk and shared >= min(one.end - one.start, other.end - other.start)
 
 
 def _citation(value: str, answer: Answer) -> int:
