@@ -153,7 +153,7 @@ class _Planned:
     def times(self, rate: float, doubt: float) -> _Planned:
         """Return as many times as much, with the deviation of that number."""
         scaled = (rate * each for each in (self.completions, self.input, self.output, self.squares))
-        return _Planned(*scaled, doubt * self.output)
+        return _Planned(*scaled) + _Planned(doubt=doubt * self.output)
 
 
 class Plan:
