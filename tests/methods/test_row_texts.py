@@ -163,3 +163,15 @@ def test_a_sentence_that_orders_rows_cites_them_all_and_one_that_does_not_its_ow
     assert by_sentence == [stated, stated[1:2], stated[2:]]  # the text itself says what is last, not what is first
     assert answer.text.startswith("Brena was altered in version 2, the first. [1][2][3] Corva")
     assert [one.text in answer.citations[one.citation].quote for one in answer.values] == [True] * 3
+
+
+def test_a_sentence_that_orders_parts_of_one_sentence_cites_it_whole(tmp_path: Path, model: ScriptedModel) -> None:
+    text = "Brena costs 2, Corva costs 5, and Delta costs 9."
+    things = [thing(name, "plant", price=price) for name, price in (("Brena", "2"), ("Corva", "5"), ("Delta", "9"))]
+    model._replies = {"poly_rag/facts": json.dumps({"things": things, "triples": []})}
+    with farm(tmp_path, model, f"Prices are below.\n\n{text}") as kb:
+        kb.build("poly_rag")
+        reply = said(("Corva is the next dearest, at 5.", 4, "Brena costs 2, Corva costs 5"))
+        answer = asked(kb, model, reply, question="Which plant is the next dearest?")
+    assert quotes(answer, 0) == [text]
+    assert [one.citation for one in answer.values if one.text == "5"] == [0]

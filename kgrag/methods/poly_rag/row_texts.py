@@ -88,18 +88,24 @@ def with_compared(answer: Answer, rows: Answer) -> Answer:
     cited: list[Citation] = []
     for place, text in enumerate(answer.sentences):
         own = [one for one in answer.citations if one.sentence == place]
-        cited += own
+        added: list[Citation] = []
         if len(rows.sentences) > 1 and _compares(text, own) and _meet(own, rows.citations):
-            others = (replace(one, sentence=place) for one in rows.citations)
-            cited += dict.fromkeys(one for one in others if not any(_nested(one, each) for each in own))
-    if len(cited) == len(answer.citations):
+            others = dict.fromkeys(replace(one, sentence=place) for one in rows.citations)
+            added = [one for one in others if not any(_within(one, each) for each in own)]
+        cited += [one for one in own if not any(_within(one, each) for each in added)] + added
+    if cited == list(answer.citations):
         return answer
-    values = tuple(
-        replace(one, citation=cited.index(answer.citations[one.citation])) if one.citation >= 0 else one
-        for one in answer.values
-    )
+    values = tuple(replace(one, citation=_place_of(one.citation, answer, cited)) for one in answer.values)
     text = " ".join(marked(answer.sentences, cited))
     return replace(answer, citations=tuple(cited), values=values, text=text)
+
+
+def _place_of(number: int, answer: Answer, cited: Sequence[Citation]) -> int:
+    """Return the place of a citation of an answer, or of one that has all its text, among others; -1 for none."""
+    if number < 0:
+        return -1
+    was = answer.citations[number]
+    return next(at for at, one in enumerate(cited) if one.sentence == was.sentence and _within(was, one))
 
 
 def _compares(sentence: str, cited: Sequence[Citation]) -> bool:
@@ -116,10 +122,9 @@ def _meet(cited: Sequence[Citation], others: Sequence[Citation]) -> bool:
     )
 
 
-def _nested(one: Citation, other: Citation) -> bool:
-    """Return whether one of two citations has all text of the other."""
-    shared = min(one.end, other.end) - max(one.start, other.start)
-    return one.chunk == other.chunk and shared >= min(one.end - one.start, other.end - other.start)
+def _within(one: Citation, other: Citation) -> bool:
+    """Return whether a citation has all text of the first."""
+    return one.chunk == other.chunk and other.start <= one.start and one.end <= other.end
 
 
 def _citation(value: str, answer: Answer) -> int:
