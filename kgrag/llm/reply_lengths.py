@@ -29,9 +29,9 @@ _MIN_LEARNT = 3
 """Completions of a prompt from which its header is left aside."""
 _WRITING, _REPAIRING = "obqc/ask", "obqc/repair"
 _WITHOUT_ROWS, _ANSWERING = "poly_rag/sufficient", "answering/answer"
-_AFTER_A_QUERY = {_REPAIRING: 38 / 60, _WITHOUT_ROWS: 5 / 30, _ANSWERING: 34 / 30}
-"""How often each was asked after a query in rounds with readers (``benchmarks/README.md``, 2026-11-24): repairs, the
-layer below where its rows do not answer, and all answers, of which one is planned."""
+_AFTER_A_QUERY = {_REPAIRING: 43 / 90, _WITHOUT_ROWS: 8 / 50, _ANSWERING: 55 / 50}
+"""How often each was asked after a query in three rounds with readers (``benchmarks/README.md``, 2026-11-24 and
+2026-11-28): repairs, the layer below where its rows do not answer, and all answers, of which one is planned."""
 _PRIOR_QUERIES = 5
 """Queries that were paid for, from which these weigh less than what followed them."""
 _MAX_ANSWERS = 2.0
@@ -195,11 +195,12 @@ class Plan:
         """
         counted_as = tokens_per_planned(known)
         prompts = self._by_prompt if asked is None else self._with_what_follows(_Following(asked), known)
-        parts = {name: _expected(here, known.get(name, Lengths()), counted_as) for name, here in prompts.items()}
+        lengths = {name: _lengths(name, known) for name in prompts}
+        parts = {name: _expected(here, lengths[name], counted_as) for name, here in prompts.items()}
         usage, spread = _rounded(parts.values()), math.hypot(*(part.doubt for part in parts.values()))
         least = max(usage.completions, round(usage.output_tokens - spread))  # a reply has a token at least
         learnt = {name: known[name].count for name in parts if known.get(name, Lengths()).learnt}
-        declared = tuple(name for name in parts if name not in learnt)
+        declared = tuple(name for name in parts if not lengths[name].learnt)
         return Forecast(usage, least, round(usage.output_tokens + spread), learnt, declared)
 
     def _with_what_follows(self, follow: _Following, known: Mapping[str, Lengths]) -> dict[str, _Planned]:
@@ -241,6 +242,12 @@ def _repair(query: _Planned, paid: Lengths) -> _Planned:
         asked = _REPAIR_PER_QUERY * query.input / query.completions
         reply = planned(Prompt(_REPAIRING, "")).output_tokens
     return _Planned(1, asked, reply, reply**2)
+
+
+def _lengths(name: str, known: Mapping[str, Lengths]) -> Lengths:
+    """Return what is known of the replies to a prompt; of repairs, until they are learnt, that of the queries they mend."""
+    own = known.get(name, Lengths())
+    return known.get(_WRITING, own) if name == _REPAIRING and not own.learnt else own
 
 
 def _rounded(parts: Iterable[_Planned]) -> Usage:

@@ -60,26 +60,35 @@ def test_queries_are_repaired_as_often_as_those_of_the_method_were_and_before_th
     def paid(count: int, output: int) -> Lengths:
         return sum((Lengths.of(Usage(1, 100, 50), Usage(1, 100, output)) for _ in range(count)), Lengths())
 
-    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 60)
+    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 90)
     known = {"obqc/ask": paid(8, 50), "obqc/repair": paid(6, 70)}
     first = plan.forecast(known, {})
-    assert (first.usage.completions, first.usage.output_tokens) == (60 + 38, plan.usage.output_tokens + 38 * 70)
-    assert first.usage.input_tokens == plan.usage.input_tokens + 38 * 100
+    assert (first.usage.completions, first.usage.output_tokens) == (90 + 43, plan.usage.output_tokens + 43 * 70)
+    assert first.usage.input_tokens == plan.usage.input_tokens + 43 * 100
     later = plan.forecast(known, {"obqc/ask": 995})
-    assert later.usage.completions == 60  # five queries with three repairs weigh nothing beside 995 without
-    assert plan.forecast(known, {"obqc/ask": 995, "obqc/repair": 995}).usage.completions == 120
+    assert later.usage.completions == 90  # five queries with two repairs weigh nothing beside 995 without
+    assert plan.forecast(known, {"obqc/ask": 995, "obqc/repair": 995}).usage.completions == 180
     assert first.most - first.usage.output_tokens > 3 * (later.most - later.usage.output_tokens)
+
+
+def test_repairs_are_taken_to_be_as_long_for_their_header_as_queries_until_enough_were_paid_for() -> None:
+    queries = sum((Lengths.of(Usage(1, 100, 50), Usage(1, 100, 25)) for _ in range(8)), Lengths())
+    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 90)
+    half, declared = plan.forecast({"obqc/ask": queries}, {}), plan.forecast({}, {})
+    assert half.usage.output_tokens == round(declared.usage.output_tokens / 2)
+    assert half.declared == ()
+    assert declared.declared == ("obqc/ask", "obqc/repair")
 
 
 def test_layers_below_a_query_are_asked_and_answers_written_as_often_as_before() -> None:
     names = ("obqc/ask", "poly_rag/sufficient", "answering/answer")
-    plan = Plan([Prompt(name, "word " * 80) for name in names for _ in range(30)])
-    assert plan.forecast({}, {}).usage.completions == 30 + 19 + 5 + 34
+    plan = Plan([Prompt(name, "word " * 80) for name in names for _ in range(50)])
+    assert plan.forecast({}, {}).usage.completions == 50 + 24 + 8 + 55
     rows_answer = {"obqc/ask": 995, "answering/answer": 995}
-    assert plan.forecast({}, rows_answer).usage.completions == 30 + 0 + 0 + 30
+    assert plan.forecast({}, rows_answer).usage.completions == 50 + 0 + 0 + 50
     text_answers = {"obqc/ask": 995, "poly_rag/sufficient": 5000, "answering/answer": 5000}
-    assert plan.forecast({}, text_answers).usage.completions == 30 + 0 + 30 + 60  # at most one, and two
-    assert plan.forecast({}, None).usage.completions == 90  # a model that writes no query
+    assert plan.forecast({}, text_answers).usage.completions == 50 + 0 + 50 + 100  # at most one, and two
+    assert plan.forecast({}, None).usage.completions == 150  # a model that writes no query
 
 
 def test_what_follows_no_query_is_asked_as_planned() -> None:

@@ -19,6 +19,7 @@ from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql import marked
 from kgrag.text import documents
 from kgrag.text.quotes import places
+from kgrag.text.sentences import content_words
 
 __all__ = ["evidence", "values_of", "with_compared"]
 
@@ -29,6 +30,8 @@ _COMPARES = regex.compile(
     regex.IGNORECASE,
 )
 """Words by which a sentence says how one thing stands among others."""
+_MIN_SHARE_SHOWN = 0.5
+"""Share of the words of a row that citations have which show it, at least; names of properties are in few texts."""
 
 
 def evidence(question: str, rows: Answer, text: TextLayer, chunks: int, *, store: TripleStore) -> list[Hit]:
@@ -79,7 +82,7 @@ def with_compared(answer: Answer, rows: Answer) -> Answer:
     """Return an answer whose sentences that order or compare cite every row, not only the one that they name.
 
     A sentence compares by a word such as "first", "highest" or "only", where what it cites does not have that word
-    itself: then the text says so. It compares the rows where it cites one of them.
+    itself: then the text says so. It compares the rows where it cites one of them. Rows that it shows already are left.
 
     Args:
         answer: was written from the rows and the passages behind them.
@@ -90,8 +93,9 @@ def with_compared(answer: Answer, rows: Answer) -> Answer:
         own = [one for one in answer.citations if one.sentence == place]
         added: list[Citation] = []
         if len(rows.sentences) > 1 and _compares(text, own) and _meet(own, rows.citations):
-            others = dict.fromkeys(replace(one, sentence=place) for one in rows.citations)
-            added = [one for one in others if not any(_within(one, each) for each in own)]
+            unseen = {at for at, row in enumerate(rows.sentences) if not _shown(row, own)}
+            others = dict.fromkeys(replace(one, sentence=place) for one in rows.citations if one.sentence in unseen)
+            added = [one for one in others if not any(_within(one, each) for each in {*own, *others} - {one})]
         cited += [one for one in own if not any(_within(one, each) for each in added)] + added
     if cited == list(answer.citations):
         return answer
@@ -111,6 +115,14 @@ def _place_of(number: int, answer: Answer, cited: Sequence[Citation]) -> int:
 def _compares(sentence: str, cited: Sequence[Citation]) -> bool:
     stated = {word.casefold() for one in cited for word in _COMPARES.findall(one.quote)}
     return any(word.casefold() not in stated for word in _COMPARES.findall(sentence))
+
+
+def _shown(row: str, cited: Sequence[Citation]) -> bool:
+    """Return whether citations have the numbers of a row and most of its words."""
+    stated = {word for one in cited for word in content_words(one.quote)}
+    of_row = set(content_words(row))
+    numbers = {word for word in of_row if word[0].isnumeric()}
+    return numbers <= stated and len(of_row & stated) >= _MIN_SHARE_SHOWN * len(of_row)
 
 
 def _meet(cited: Sequence[Citation], others: Sequence[Citation]) -> bool:
