@@ -245,7 +245,7 @@ def _repair(query: _Planned, paid: Lengths) -> _Planned:
 
 
 def _lengths(name: str, known: Mapping[str, Lengths]) -> Lengths:
-    """Return what is known of the replies to a prompt; of repairs, until they are learnt, that of the queries they mend."""
+    """Return what is known of the replies to a prompt; of repairs, at first what is known of queries."""
     own = known.get(name, Lengths())
     return known.get(_WRITING, own) if name == _REPAIRING and not own.learnt else own
 
