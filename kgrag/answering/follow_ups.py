@@ -1,9 +1,10 @@
 """Follow-up questions made full by rule, for English: pronouns and left-out parts are filled from the turn before.
 
-Used where no language model does it. Three kinds are resolved: pronouns and "this crop" (by the subject of the question
+Used where no language model does it. These kinds are resolved: pronouns and "this crop" (by the subject of the question
 before, or by what its answer names), fragments ("And lentil?", "In 2022?", "Why?": the question before with one part
-exchanged), and "the two" (the subjects of the last two questions). What can be understood alone is returned as it is,
-and what the rules cannot resolve is returned with the reason. ``python -m benchmarks.follow_ups`` measures them.
+exchanged), corrections ("No, I mean lentil": the same), "the two" (the subjects of the last two questions), "the second
+one" of what an answer lists, and "the year before". What can be understood alone is returned as it is, and what the
+rules cannot resolve is returned with the reason. ``python -m benchmarks.follow_ups`` measures them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 
 import regex
 
+from kgrag.answering.listed_items import item_counted, item_named, listed, neighbouring_year, year_in
 from kgrag.answering.question_parts import (
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -54,6 +56,15 @@ class Resolved:
 
 
 _LEAD: Final = regex.compile(r"^(?:(?:and|or|but|so|then)\b[ ,]*)?(?:(?:what|how) about\b[ ,]*)?", regex.IGNORECASE)
+_CORRECTION: Final = regex.compile(
+    r"(?:(?:no|nope|sorry|wait|actually)\b[\s,.!:;–-]*)*(?P<said>i (?:mean|meant))\b[\s,:]*(?P<meant>.+)"
+    r"|(?:no|nope|sorry)\s*[,.!:;–-]+\s*(?!\s|thank|ok\b|please)(?P<meant>.+)",
+    regex.IGNORECASE,
+)
+_INSTEAD_OF: Final = regex.compile(
+    r"(?P<right>.+?),? (?:not|instead of|rather than) (?P<wrong>.+)|not (?P<wrong>.+?),? but (?P<right>.+)",
+    regex.IGNORECASE,
+)
 _ABOUT: Final = regex.compile(r"\b(?:what|how) about\b", regex.IGNORECASE)
 _MARKER: Final = regex.compile(r"\s*\[\d+\]")
 _CLAUSE: Final = regex.compile(
@@ -67,14 +78,18 @@ _EMPTY_WORDS: Final = regex.compile(
 )
 _ANAPHOR: Final = regex.compile(
     r"(?<![\w-])(?:(?P<two>(?:the|these|those) two|both)"
-    r"|(?P<one>the (?P<which>first|second|third|last|next|other) one)"
+    r"|(?P<one>the (?P<which>first|second|third|fourth|fifth|last|next|other) one"
+    r"|the (?P<which>former|latter|(?:first|second|third|fourth|fifth|last|next|other)(?=\s*[?.!]?$))(?!\s+\p{Ll}))"
+    r"|(?P<year>(?:the|a|one) (?:(?:previous|preceding|following|next) year"
+    r"|year (?:before|earlier|after|later)(?: that)?)(?=\s*[?.!,]|$))"
+    r"|(?<=\b(?:before|after|since|until|till) )(?P<time>that|this|then)(?=\s*[?.!,]|$)"
     r"|(?P<person>he|him|she|(?:this|that|the) person)"
     r"|(?P<persons>his|hers?)"
     r"|(?P<its>its|their)"
     r"|(?P<it>it|they|them)"
     r"|(?P<place>there)"
     r"|(?P<noun>(?:this|these|those) (?!is\b|are\b|was\b|were\b|two\b)(?-i:\p{Ll})[\w-]*)"
-    r"|(?P<that>that (?!is\b|are\b|was\b|were\b)(?-i:\p{Ll})[\w-]*)"
+    r"|(?P<that>that (?!is\b|are\b|was\b|were\b|right\b|true\b|correct\b|so\b|all\b|possible\b)(?-i:\p{Ll})[\w-]*)"
     r"|(?P<definite>the (?P<named>(?-i:\p{Ll})[\w-]*)(?=\s*[?.!]?$|\s+(?!that\b|which\b|who)(?-i:\p{Ll})+))"
     r"|(?P<this>(?:this|these|those)(?=\s*[?.!,]|\s+(?:is|are|was|were)\b|$)|that(?=\s*[?.!]|$)))(?![\w'’-])",
     regex.IGNORECASE,
@@ -111,10 +126,13 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
     if not is_english(before[-1].question):
         few = len(text.split()) <= _FEW_WORDS
         return _joined(text, before, "the rules for follow-ups are for English") if few else Resolved(text)
+    correction = _CORRECTION.fullmatch(text)
+    if correction and (correction["said"] or _is_part(correction["meant"])):
+        return _corrected(text, correction["meant"], before, alike)
     rest = _without_lead(text)
     words = [token[0].casefold() for token in tokens(rest)]
     if words and _is_fragment(text, words):
-        return _completed(text, rest.rstrip("?!. "), words, before, alike)
+        return _completed(text, rest, before, alike, is_led=rest != text)
     return _with_antecedents(text, before, alike)
 
 
@@ -134,8 +152,8 @@ def _joined(text: str, before: Sequence[Exchange], why: str) -> Resolved:
 
 
 def _is_fragment(text: str, words: Sequence[str]) -> bool:
-    """Return whether a message is only a part of a question: few words, and no auxiliary among them."""
-    if len(words) > _LONGEST_FRAGMENT or set(words) & (AUXILIARIES | _PRONOUNS):
+    """Return whether a message is only a part of a question: few words, no auxiliary, and a word that says so."""
+    if not _is_part(text):
         return False
     if _ABOUT.search(text):
         return True
@@ -146,22 +164,71 @@ def _is_fragment(text: str, words: Sequence[str]) -> bool:
     return _without_lead(text) != text or words[0] in PREPOSITIONS or (text.endswith("?") and len(words) <= 3)
 
 
+def _is_part(text: str) -> bool:
+    """Return whether words can be a part of a question: few, and no auxiliary or pronoun among them."""
+    words = [token[0].casefold() for token in tokens(text)]
+    return len(words) <= _LONGEST_FRAGMENT and not set(words) & (AUXILIARIES | _PRONOUNS)
+
+
 def _question_word(words: Sequence[str]) -> int | None:
     """Return the place of a question word at the beginning, behind one word ("since when", "in which") at most."""
     return next((place for place, word in enumerate(words[:2]) if word in QUESTION_WORDS), None)
 
 
-def _completed(
-    text: str, fragment: str, words: Sequence[str], before: Sequence[Exchange], alike: Alike | None
-) -> Resolved:
+def _completed(text: str, fragment: str, before: Sequence[Exchange], alike: Alike | None, *, is_led: bool) -> Resolved:
+    """Return the question before with a fragment in the place of a part of it."""
     last = before[-1]
+    fragment, lacking = _with_counted(fragment.rstrip("?!. "), before, alike)
+    words = [token[0].casefold() for token in tokens(fragment)]
+    if not words or lacking:
+        return _joined(text, before, f"what {lacking} means could not be found in the conversation")
     if _question_word(words) is not None:
         made = _asked_otherwise(fragment, words, last)
     elif words[0] in PREPOSITIONS:
         made = _with_phrase(fragment, last.question)
     else:
-        made = _exchanged(fragment, last.question, alike, is_led=_without_lead(text) != text)
+        made = _with_item(fragment, before) or _exchanged(fragment, last.question, alike, is_led=is_led)
     return Resolved(made) if made else _joined(text, before, "the question before has no part like it")
+
+
+def _corrected(text: str, meant: str, before: Sequence[Exchange], alike: Alike | None) -> Resolved:
+    """Return the question before as a correction means it: "No, I mean lentil", "I meant the one in the Hill Zone"."""
+    last = before[-1].question
+    if not _is_part(meant):
+        return _with_antecedents(meant[:1].upper() + meant[1:], before, alike)
+    bare = regex.sub(r"^(?:the )?ones? (?=\p{Ll})", "", meant.rstrip("?!. "))
+    instead = _INSTEAD_OF.fullmatch(bare)
+    if instead and (wrong := regex.search(rf"(?<!\w){regex.escape(instead['wrong'])}(?!\w)", last, regex.IGNORECASE)):
+        return Resolved(f"{last[: wrong.start()]}{instead['right']}{last[wrong.end() :]}")
+    return _completed(text, instead["right"] if instead else bare, before, alike, is_led=True)
+
+
+def _with_counted(fragment: str, before: Sequence[Exchange], alike: Alike | None) -> tuple[str, str]:
+    """Return a fragment with things and years in the place of "the second one", "the year before", "before that".
+
+    The second text names what was not found; "" where all was.
+    """
+    pieces, at, lacking = [], 0, []
+    for found in _ANAPHOR.finditer(fragment):
+        if not (found["one"] or found["year"] or found["time"] or found["noun"] or found["that"]):
+            continue
+        if named := _antecedent(found, before, alike):
+            pieces += [fragment[at : found.start()], named]
+            at = found.end()
+        elif named is not None:
+            lacking.append(f"“{found[0]}”")
+    return "".join([*pieces, fragment[at:]]), ", ".join(lacking)
+
+
+def _with_item(words: str, before: Sequence[Exchange]) -> str:
+    """Return the question before about another thing of a list, or only what it is about; "" for what is in no list."""
+    last = before[-1].question
+    for exchange in reversed(before):
+        items = listed(exchange.question, exchange.answer)
+        if words in items:
+            here = item_named(items, last)
+            return f"What about {words}?" if here is None else last.replace(items[here], words)
+    return ""
 
 
 def _asked_otherwise(fragment: str, words: Sequence[str], last: Exchange) -> str:
@@ -190,6 +257,8 @@ def _with_phrase(phrase: str, question: str) -> str:
     """Return a question with a phrase ("in 2022") in the place of one of its kind, else at its end."""
     phrase = phrase[:1].lower() + phrase[1:]
     preposition, _, words = phrase.partition(" ")
+    if form_of(words) == "number" and (dated := regex.search(r"\b(?:in|during|for) (?:1[5-9]|20)\d\d\b", question)):
+        return f"{question[: dated.start()]}{phrase}{question[dated.end() :]}"
     for found, start, end in prepositional(question, preposition):
         if form_of(found) == form_of(regex.sub(r"^(?:the|a|an) ", "", words)):
             return f"{question[:start]}{phrase}{question[end:]}"
@@ -302,36 +371,72 @@ def _antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alik
         both = list(dict.fromkeys(filter(None, (subject(one.question) for one in before))))[-2:]
         return " and ".join(both) if len(both) == 2 else ""
     if found["one"]:
-        about = subject(last.question).removeprefix("the ")
-        names = [name for name in named_in(last.question) if name not in about]
-        return f"the {found['which']} {names[-1]}" if names else ""
+        return _counted(found, before)
+    if found["year"] or found["time"]:
+        return _dated(found, last)
     noun = found["noun"] or found["that"]
-    if noun or found["named"]:
-        named = noun.partition(" ")[2] if noun else found["named"]
-        return _described(named.casefold(), before, alike, certain=bool(noun))
-    return _thing(before)
+    named = (noun.partition(" ")[2] if noun else found["named"]) or ""
+    return _described(named.casefold(), before, alike, certain=bool(noun)) if named else _thing(before)
+
+
+def _dated(found: regex.Match[str], last: Exchange) -> str:
+    """Return the year that "the year before" or the "that" of "before that" means; "" where no year was said."""
+    year = year_in(last.question) or year_in(last.answer)
+    if not year or found["time"]:
+        return year
+    has_preposition = regex.search(
+        r"\b(?:in|during|for|since|until|of) $", found.string[: found.start()], regex.IGNORECASE
+    )
+    return f"{'' if has_preposition else 'in '}{neighbouring_year(found['year'], year)}"
+
+
+def _counted(found: regex.Match[str], before: Sequence[Exchange]) -> str | None:
+    """Return the thing of a list that "the second one" means, else the one with the name of the question before."""
+    last = before[-1].question
+    turns = ((exchange.question, exchange.answer) for exchange in reversed(before))
+    item = item_counted(found["which"].casefold(), turns, last=last)
+    if item is not None:
+        return item
+    if not found[0].endswith(" one"):
+        return None
+    about = subject(last).removeprefix("the ")
+    names = [name for name in named_in(last) if name not in about]
+    return f"the {found['which']} {names[-1]}" if names else ""
 
 
 def _thing(before: Sequence[Exchange]) -> str:
     """Return what "it" means: what a question asked for by "which", else what it was about."""
     for exchange in reversed(before):
         asked = asked_class(exchange.question)
-        if asked and (new := new_in(exchange.answer, exchange.question)):
+        if asked and (new := _asked_for(asked, exchange)):
             noun, of, whole = asked.partition(" of ")
-            return f"the {noun} {new[0]}{of}{whole}" if of else new[0]
+            return f"the {noun} {new}{of}{whole}" if of else new
         if about := subject(exchange.question):
             return about
     return ""
 
 
+def _asked_for(asked: str, exchange: Exchange) -> str:
+    """Return the name that answers "which RFC": "RFC 1059" before others, from the sentence most like the question."""
+    wanted = {token[0].casefold() for token in tokens(exchange.question)} - FUNCTION_WORDS
+    plain = _MARKER.sub("", exchange.answer)
+    sentences = [plain[start:end] for start, end in split(plain)]
+    sentences.sort(key=lambda one: -len(wanted & {token[0].casefold() for token in tokens(one)}))
+    new = [name for sentence in sentences for name in new_in(sentence, exchange.question)]
+    kind = asked.partition(" ")[0].casefold()
+    return next((name for name in new if kind in name.casefold().split()), new[0] if new else "")
+
+
 def _described(noun: str, before: Sequence[Exchange], alike: Alike | None, *, certain: bool) -> str | None:
     """Return what "this crop" or "the company" means; None for "the" with a noun that describes nothing said before."""
     last = before[-1]
-    if asked_class(last.question).partition(" ")[0] == noun and (new := new_in(last.answer, last.question)):
-        return new[0]
+    asked = asked_class(last.question)
+    if asked.partition(" ")[0] == noun and (new := _asked_for(asked, last)):
+        return new
     about = _thing(before)
     if certain:
-        return about
+        kinds = (name for text in (last.question, last.answer) for name in named_in(text))
+        return next((f"the {name}" for name in kinds if name.casefold().endswith(f" {noun}")), about)
     if not about or not alike or noun in last.question.casefold():
         return None
     return about if alike(noun, [about])[0] >= _SAME_THING else None

@@ -165,6 +165,6 @@ def _plain_lines() -> Callable[[str, int, int], None]:
         now = time.monotonic()
         if done == total or now - last.get(stage, float("-inf")) >= _SECONDS_BETWEEN_LINES:
             last[stage] = now
-            note(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""))
+            note(f"{stage}: {done:,} {f'of {total:,}' if total else 'so far'}")
 
     return show

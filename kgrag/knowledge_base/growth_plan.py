@@ -286,7 +286,9 @@ class _Planning:
             yield self._grown(method.name, quantity, getattr(usage, quantity))
         price = self.kb.price()
         if price is None:
-            yield PlannedAmount(method.name, "price", None, None, "the settings have no price of this model")
+            yield PlannedAmount(
+                method.name, "price", None, None, "kgrag.toml has no price of this model: set it in [prices]"
+            )
         else:
             yield self._grown(method.name, "price", price.of(usage))
 

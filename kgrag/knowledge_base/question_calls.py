@@ -303,7 +303,7 @@ class QuestionCalls(DocumentCalls):
 
         planning = PlannedModel(self.model)
         self.asking(planning).ask(question, **asked)
-        return forecast(planning.plan, self.model)
+        return forecast(planning.plan, self.model_for(asked.get("method", DEFAULT_METHOD)))
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
         """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.

@@ -56,25 +56,44 @@ def test_tokens_of_a_service_hold_for_prompts_that_it_was_not_asked_and_the_note
     assert "3 paid replies to sire_rag/facts and as recorded of other models for answering/answer" in expected.note
 
 
-def test_queries_are_repaired_as_often_as_before() -> None:
+def test_queries_are_repaired_as_often_as_those_of_the_method_were_and_before_that_as_readers_did() -> None:
     def paid(count: int, output: int) -> Lengths:
         return sum((Lengths.of(Usage(1, 100, 50), Usage(1, 100, output)) for _ in range(count)), Lengths())
 
-    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 4)
-    expected = plan.forecast({"obqc/ask": paid(8, 50), "obqc/repair": paid(6, 70)}).usage
-    assert (expected.completions, expected.output_tokens) == (4 + 3, plan.usage.output_tokens + 3 * 70)
-    assert expected.input_tokens == plan.usage.input_tokens + 300
+    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 90)
+    known = {"obqc/ask": paid(8, 50), "obqc/repair": paid(6, 70)}
+    first = plan.forecast(known, {})
+    assert (first.usage.completions, first.usage.output_tokens) == (90 + 43, plan.usage.output_tokens + 43 * 70)
+    assert first.usage.input_tokens == plan.usage.input_tokens + 43 * 100
+    later = plan.forecast(known, {"obqc/ask": 995})
+    assert later.usage.completions == 90  # five queries with two repairs weigh nothing beside 995 without
+    assert plan.forecast(known, {"obqc/ask": 995, "obqc/repair": 995}).usage.completions == 180
+    assert first.most - first.usage.output_tokens > 3 * (later.most - later.usage.output_tokens)
 
 
-def test_layers_below_a_query_are_asked_as_often_as_before() -> None:
-    one = Lengths.of(Usage(1, 100, 50), Usage(1, 100, 50))
-    writing, below = Prompt("obqc/ask", "word " * 80), Prompt("poly_rag/sufficient", "word " * 80)
-    asked, plan = Plan([writing] * 4), Plan([writing, below] * 4)
-    known = {"obqc/ask": one + one + one + one}
-    assert plan.forecast({}).usage.completions == 8  # nothing is known
-    assert plan.forecast(known).usage == asked.forecast(known).usage
-    assert plan.forecast(known | {"poly_rag/sufficient": one}).usage.completions == 5
-    assert Plan([below]).forecast(known | {"poly_rag/sufficient": one}).usage.completions == 1
+def test_repairs_are_taken_to_be_as_long_for_their_header_as_queries_until_enough_were_paid_for() -> None:
+    queries = sum((Lengths.of(Usage(1, 100, 50), Usage(1, 100, 25)) for _ in range(8)), Lengths())
+    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 90)
+    half, declared = plan.forecast({"obqc/ask": queries}, {}), plan.forecast({}, {})
+    assert half.usage.output_tokens == round(declared.usage.output_tokens / 2)
+    assert half.declared == ()
+    assert declared.declared == ("obqc/ask", "obqc/repair")
+
+
+def test_layers_below_a_query_are_asked_and_answers_written_as_often_as_before() -> None:
+    names = ("obqc/ask", "poly_rag/sufficient", "answering/answer")
+    plan = Plan([Prompt(name, "word " * 80) for name in names for _ in range(50)])
+    assert plan.forecast({}, {}).usage.completions == 50 + 24 + 8 + 55
+    rows_answer = {"obqc/ask": 995, "answering/answer": 995}
+    assert plan.forecast({}, rows_answer).usage.completions == 50 + 0 + 0 + 50
+    text_answers = {"obqc/ask": 995, "poly_rag/sufficient": 5000, "answering/answer": 5000}
+    assert plan.forecast({}, text_answers).usage.completions == 50 + 0 + 50 + 100  # at most one, and two
+    assert plan.forecast({}, None).usage.completions == 150  # a model that writes no query
+
+
+def test_what_follows_no_query_is_asked_as_planned() -> None:
+    plan = Plan([Prompt("poly_rag/sufficient", "word " * 80), Prompt("answering/answer", "word " * 80)])
+    assert plan.forecast({}, {"obqc/ask": 995}).usage == plan.usage
 
 
 def test_two_replies_are_too_few_to_learn_from() -> None:
@@ -105,6 +124,17 @@ def test_a_model_remembers_what_it_was_paid_for_by_prompt_and_across_runs(tmp_pa
         known = again.reply_lengths()
         assert (known[PROMPT].count, known[PROMPT].taken) == (6, 420)
         assert forecast(Plan([prompt(100, 9)]), again).usage.output_tokens == 70
+
+
+def test_replies_are_counted_by_the_method_that_paid_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "completions.sqlite"
+    inner = ScriptedModel(lambda _: Completion("[]", usage=Usage(1, 10, 70)))
+    with CachedModel(inner, path) as model:
+        model.around(inner, method="poly_rag").complete([prompt(100, number) for number in range(4)])
+        model.around(inner, method="obqc").complete([prompt(100, number) for number in range(2, 5)])  # two are kept
+    with CachedModel(inner, path, method="obqc") as again:
+        assert again.reply_counts() == {PROMPT: 1}
+        assert again.around(inner, method="poly_rag").reply_counts() == {PROMPT: 4}
 
 
 def test_a_cut_reply_is_no_length_of_a_reply() -> None:

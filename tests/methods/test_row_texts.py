@@ -125,3 +125,53 @@ def test_rows_stay_as_they_are_for_a_model_that_only_queries_and_where_they_were
     answer = asked(read, model, *replies, sparql=sparql)
     assert "The price of Brena is 9" in answer.text
     assert layers(answer) == ["ontology: answered"]
+
+
+ALTERED = """The version that altered the list of plants is below.
+
+Brena was altered in version 2.
+
+Corva was altered in version 5.
+
+Delta was altered in version 9, the last version."""
+
+
+@pytest.fixture
+def versions(tmp_path: Path, model: ScriptedModel) -> Iterator[KnowledgeBase]:
+    things = [thing(name, "plant", price=price) for name, price in (("Brena", "2"), ("Corva", "5"), ("Delta", "9"))]
+    model._replies = {"poly_rag/facts": json.dumps({"things": things, "triples": []})}
+    with farm(tmp_path, model, ALTERED) as kb:
+        kb.build("poly_rag")
+        yield kb
+
+
+def quotes(answer: Answer, sentence: int) -> list[str]:
+    return [one.quote for one in answer.citations if one.sentence == sentence]
+
+
+def test_a_sentence_that_orders_rows_cites_them_all_and_one_that_does_not_its_own(
+    versions: KnowledgeBase, model: ScriptedModel
+) -> None:
+    reply = said(
+        ("Brena was altered in version 2, the first.", 4, "Brena was altered in version 2"),
+        ("Corva was altered in version 5.", 4, "Corva was altered in version 5"),
+        ("Delta was altered in version 9, the last version.", 4, "Delta was altered in version 9, the last version"),
+    )
+    answer = asked(versions, model, reply, question="Which plant was altered first, and which then?")
+    by_sentence = [[quote.rstrip(".") for quote in quotes(answer, at)] for at in range(3)]
+    stated = [part.rstrip(".") for part in ALTERED.split("\n\n") if "was altered" in part]
+    assert by_sentence == [stated, stated[1:2], stated[2:]]  # the text itself says what is last, not what is first
+    assert answer.text.startswith("Brena was altered in version 2, the first. [1][2][3] Corva")
+    assert [one.text in answer.citations[one.citation].quote for one in answer.values] == [True] * 3
+
+
+def test_a_sentence_that_orders_parts_of_one_sentence_cites_it_whole(tmp_path: Path, model: ScriptedModel) -> None:
+    text = "Brena costs 2, Corva costs 5, and Delta costs 9."
+    things = [thing(name, "plant", price=price) for name, price in (("Brena", "2"), ("Corva", "5"), ("Delta", "9"))]
+    model._replies = {"poly_rag/facts": json.dumps({"things": things, "triples": []})}
+    with farm(tmp_path, model, f"Prices are below.\n\n{text}") as kb:
+        kb.build("poly_rag")
+        reply = said(("Corva is the next dearest, at 5.", 4, "Brena costs 2, Corva costs 5"))
+        answer = asked(kb, model, reply, question="Which plant is the next dearest?")
+    assert quotes(answer, 0) == [text]
+    assert [one.citation for one in answer.values if one.text == "5"] == [0]

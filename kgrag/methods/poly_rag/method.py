@@ -339,6 +339,7 @@ class PolyRag:
         answer = replace(answer, usage=answer.usage + found.usage)
         if found.answer is None:
             return answer
+        answer = row_texts.with_compared(answer, found.answer)
         return replace(answer, values=row_texts.values_of(answer, found.answer.values))
 
     def statistics(self) -> dict[str, Any]:
