@@ -1,6 +1,6 @@
 """Measures how follow-up questions are made full: right, wrong, or asked as typed with the reason.
 
-``follow_ups.jsonl`` has 60 messages with the turns before them. The first 46 were written before the rules; every
+``follow_ups.jsonl`` has 61 messages with the turns before them. The first 46 were written before the rules; every
 second one of those was held back while the rules were written ("held"). A follow-up is right when its full question has
 the expected words and none of the words that it must replace; a question that can be understood alone is right when it
 is left as it is. One that was not resolved, and says so, is neither right nor wrong.

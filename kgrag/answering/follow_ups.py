@@ -376,7 +376,16 @@ def _antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alik
         return _dated(found, last)
     noun = found["noun"] or found["that"]
     named = (noun.partition(" ")[2] if noun else found["named"]) or ""
-    return _described(named.casefold(), before, alike, certain=bool(noun)) if named else _thing(before)
+    return _described(named.casefold(), before, alike, certain=bool(noun)) if named else _done(found, before)
+
+
+def _done(found: regex.Match[str], before: Sequence[Exchange]) -> str:
+    """Return what "do that" means after "Who wrote X?", as "that (wrote X)"; else what "that" and "it" mean."""
+    asked = regex.fullmatch(r"who (?P<verb>\p{L}+)(?P<rest> .+?)[?.! ]*", before[-1].question, regex.IGNORECASE)
+    is_deed = found["this"] and regex.search(r"\b(?:do|did|does|done|doing) $", found.string[: found.start()])
+    if is_deed and asked and asked["verb"].casefold() not in AUXILIARIES:
+        return f"{found[0]} ({asked['verb']}{asked['rest']})"
+    return _thing(before)
 
 
 def _dated(found: regex.Match[str], last: Exchange) -> str:
