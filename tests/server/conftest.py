@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.server.forked_servers import ForkedServer
 from tests.server.inside import Inside, demonstration, served
 
 KEY = "secret-for-tests"
@@ -21,7 +22,8 @@ KEY = "secret-for-tests"
 class Server:
     """A running ``kgrag serve``."""
 
-    process: subprocess.Popen[str]
+    folder: Path
+    process: subprocess.Popen[str] | ForkedServer
     client: httpx.Client
     writer: httpx.Client
 
@@ -58,22 +60,29 @@ def kill(number: int) -> None:
         os.close(ended)
 
 
-def start(kb: Path, *options: str, keys: str = KEY, errors: Path | None = None, **environment: str) -> Server:
-    """Start a server on a free port and wait until it listens; ``errors`` takes what it says on standard error."""
+def start(
+    kb: Path, *options: str, keys: str = KEY, errors: Path | None = None, fresh: bool = False, **environment: str
+) -> Server:
+    """Start a server on a free port and wait until it listens; ``errors`` takes what it says on standard error.
+
+    A ``fresh`` one is started as a user does, and imports all that it needs.
+    """
+    command = ["serve", "--kb", str(kb), "--port", "0", *options]
+    environment = {**os.environ, "KGRAG_API_KEYS": keys, **environment}
     with (errors or Path(os.devnull)).open("w", encoding="utf-8") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kgrag", "serve", "--kb", str(kb), "--port", "0", *options],
-            stdout=subprocess.PIPE,
-            stderr=None if errors is None else said,
-            text=True,
-            env={**os.environ, "KGRAG_API_KEYS": keys, **environment},
-        )
+        stderr = None if errors is None else said
+        process: subprocess.Popen[str] | ForkedServer
+        if fresh:
+            whole = [sys.executable, "-m", "kgrag", *command]
+            process = subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment)
+        else:
+            process = ForkedServer(command, environment, stderr)
     assert process.stdout is not None
     base = process.stdout.readline().removeprefix("serving ").strip().removesuffix("/sparql")
     assert base.startswith("http://")
     options_ = {"base_url": base, "timeout": 30.0, "trust_env": False}
     return Server(
-        process, httpx.Client(**options_), httpx.Client(headers={"Authorization": f"Bearer {KEY}"}, **options_)
+        kb, process, httpx.Client(**options_), httpx.Client(headers={"Authorization": f"Bearer {KEY}"}, **options_)
     )
 
 

@@ -29,7 +29,7 @@ def test_a_server_that_cannot_start_leaves_no_log_open(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_query_under_way_ends_before_the_server_does(tmp_path: Path, number: int) -> None:
-    server = start(tmp_path / "kb")
+    server = start(tmp_path / "kb", fresh=True)
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(server.query, LONG_ENOUGH)
         _until(lambda: _busy(server))
