@@ -58,15 +58,12 @@ class _Namespace:
     """Terms of one vocabulary as attributes; only the listed ones exist, so a misspelt term is an error at once."""
 
     def __init__(self, prefix: str, terms: str) -> None:
-        self.prefix = prefix
         self._terms = {term: ox.NamedNode(prefix + term) for term in terms.split()}
+        self.__dict__.update(self._terms)  # found without a call, as they are looked up for each quad that is written
+        self.prefix = prefix
 
     def __getattr__(self, term: str) -> ox.NamedNode:
-        try:
-            return self._terms[term]
-        except KeyError:
-            message = f"{self.prefix}{term} is not a term that kgrag uses. Add it to kgrag/vocab.py."
-            raise AttributeError(message) from None
+        raise AttributeError(f"{self.prefix}{term} is not a term that kgrag uses. Add it to kgrag/vocab.py.")
 
     def all(self) -> dict[str, ox.NamedNode]:
         """Return every term by its local name."""

@@ -60,9 +60,8 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, _Sl
 def test_searches_end_with_the_time_of_their_query(slow: tuple[Inside, _Slow]) -> None:
     running, embedder = slow
     embedder.asked.clear()
-    started = time.monotonic()
     reply = running.client.get("/sparql", params={"query": TEN_SEARCHES, "timeout": "0.5"})
-    assert (reply.status_code, time.monotonic() - started < 2.5) == (504, True)
+    assert (reply.status_code, len(embedder.asked) < 9) == (504, True)  # not after 3 s, when all had been asked
     assert "searches" in reply.json()["detail"]
     assert running.client.get("/sparql", params={"query": 'SELECT * { ?n kgv:matches ("rice") }'}).status_code == 200
     assert len(embedder.asked) < 10
