@@ -1,7 +1,6 @@
 """Searches of queries end with the time of their query, and when its client leaves; others search meanwhile."""
 
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
