@@ -75,7 +75,7 @@ def golden(request: pytest.FixtureRequest):
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the developer's environment, and none can reach a paid service by accident."""
     for name in list(os.environ):
         if name.startswith(("KGRAG_", "OPENAI_")) and name != "KGRAG_DATA":
