@@ -15,7 +15,7 @@ from typing import Final
 
 import regex
 
-from kgrag.answering.listed_items import item_counted, item_named, listed, neighbouring_year, year_in
+from kgrag.answering.counted_items import item_counted, item_named, listed, neighbouring_year, year_in
 from kgrag.answering.question_parts import (
     AUXILIARIES,
     FUNCTION_WORDS,
