@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
@@ -349,6 +350,7 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
+        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
@@ -371,7 +373,7 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = tuple(dict.fromkeys(one.citation for one in whole))
+            citations = in_runs([one.citation for one in whole], self._sources)
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
