@@ -32,6 +32,20 @@ def test_words_are_stemmed_and_function_words_left_out():
     assert tokens_of("The FARMERS' sowing of 5 seeds") == ["farmer", "sow", "5", "seed"]
 
 
+def test_a_version_is_found_by_all_of_its_digits():
+    texts = {"urn:a": "Version 4.1.3 came in December.", "urn:b": "Versions 4, 1 and 3: 1, 3, 4 and 4, 1, 3."}
+    index = LexicalIndex.build(list(texts), list(texts.values()))
+    assert [iri for iri, _ in index.search("4.1.3", 1)] == ["urn:a"]
+
+
+def test_a_name_of_a_program_is_found_whole_and_by_its_parts():
+    texts = {"urn:a": "max_workers is three.", "urn:b": "The workers max.", "urn:c": "--dry-run shows. max_age is 3."}
+    index = LexicalIndex.build(list(texts), list(texts.values()))
+    assert [iri for iri, _ in index.search("max_workers", 3)] == ["urn:a", "urn:b", "urn:c"]
+    assert [iri for iri, _ in index.search("How many workers?", 3)] == ["urn:b", "urn:a"]
+    assert index.search("--dry-run", 1)[0][0] == "urn:c"
+
+
 def test_words_of_any_script_are_words():
     assert tokens_of("Äcker қара 大豆 naïve") == ["äcker", "қара", "大豆", "naïv"]
 
