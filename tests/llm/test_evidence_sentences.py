@@ -337,3 +337,67 @@ def test_a_part_of_a_long_question_is_no_answer():
     asked = "Who built the ferry Stash?"
     long = "Who built the ferry Stash, whose captain won the harbour race of the northern islands in winter?"
     assert [ask(question, body, embedder=fitted)["unknown"] for question in (asked, long)] == [False, True]
+
+
+MANUAL = """CONTROLS
+       warn_time (300s)
+              The least delay between warnings that a destination
+              is clogged.
+
+       message_limit (20000)
+              The largest number of messages in the active queue.
+
+STATES
+       hold   Messages that are kept here until someone sets
+              them free.
+"""
+
+
+def test_a_term_of_a_manual_is_the_label_of_the_lines_further_in_and_of_no_others():
+    assert [(one.label, " ".join(one.text.split())) for one in read(MANUAL)] == [
+        ("warn_time (300s)", "The least delay between warnings that a destination is clogged."),
+        ("message_limit (20000)", "The largest number of messages in the active queue."),
+        ("hold", "Messages that are kept here until someone sets them free."),
+    ]
+
+
+def test_prose_whose_first_line_hangs_has_no_term():
+    prose = "The first line of this paragraph is as long as any other, and\n   the second one is further in."
+    assert [(one.label, one.text) for one in read(prose)] == [("", prose)]
+
+
+def test_a_default_in_brackets_behind_a_term_is_one_and_its_type_is_none():
+    asked = "What is the default of warn_time?"
+    assert value_lacking(asked, "warn_time (300s): The least delay.") == ""
+    assert value_lacking(asked, "warn_time (integer): The least delay.") == "default"
+
+
+def test_a_version_counts_nothing():
+    asked = "What is the maximum number of rows in a table?"
+    assert value_lacking(asked, "In versions before 9.4 the row was frozen.") == "number"
+    assert value_lacking(asked, "In version 9.4 a table has 32 rows.") == ""
+
+
+def test_a_numbered_heading_is_a_label_and_a_numbered_item_is_none():
+    assert read("3. Type Affinity\n\nSome engines convert values.")[0].label == "3. Type Affinity"
+    assert [one.label for one in read("1. Sow deep\n\n2. Water well\n\nThen harvest it.")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is an ACL?", "Access Control Lists (ACLs) are address match lists."),
+        ("What is type affinity?", "The type affinity of a column is the type that its data should have."),
+    ],
+)
+def test_what_something_is_is_answered_where_it_is_defined(question, answer):
+    body = f"Here is an example of an ACL, with type affinity to a column. {answer}"
+    fitted = Meanings(("ACL", "affinity"), identity="all-MiniLM-L6-v2")
+    assert ask(question, piece(body), embedder=fitted)["sentences"][0]["text"] == answer
+
+
+def test_lines_below_a_colon_are_quoted_once():
+    body = "Affinities\n\nA column has one of these affinities:\n\nTEXT is one.\n\nNUMERIC is one."
+    fitted = Meanings(("affinities",), identity="all-MiniLM-L6-v2")
+    answer = ask("How do affinities of a column behave?", piece(body), embedder=fitted)
+    assert " ".join(row["text"] for row in answer["sentences"]).count("TEXT is one.") == 1

@@ -170,7 +170,18 @@ def _by_probability(
     opening = candidates[rows.index(window[0])]
     beside = [row for row in window[1:] if row not in (*first[1:], *further)]
     chosen = [opening, *map(_continuing, beside), *chosen[1:], *(candidates[rows.index(row)] for row in further)]
-    return _answered(chosen) | {"confidence": confidence}
+    return _answered(_once(chosen)) | {"confidence": confidence}
+
+
+def _once(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates without those whose words those before them have quoted: the lines below a colon."""
+    kept: list[Candidate] = []
+    quoted: set[tuple[int, str]] = set()
+    for candidate in chosen:
+        if not quoted.issuperset(candidate.quotes):
+            kept.append(candidate)
+        quoted.update(candidate.quotes)
+    return kept
 
 
 def _is_a_part(question: WeighedQuestion, best: ProseSentence) -> bool:

@@ -66,10 +66,11 @@ FEATURES = (
     "short",
     "opens",
     "cue",
+    "defines",
     "cosine",
 )
-WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 5.5)
-_WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 0.0)
+WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
+_WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 1.0, 0.0)
 """Weights where no embedder is at hand."""
 CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
 _MAX_SENTENCES_EMBEDDED = 64
@@ -87,6 +88,18 @@ _VERSIONS = regex.compile(
     r"|\s+(?:and|or)\s+(?:later|newer|above|up)\b)",
     flags=regex.IGNORECASE,
 )
+_BRACKETS = regex.compile(r"\([^)]*\)")
+_ASKS_WHAT_IT_IS = regex.compile(
+    r"what\s+(?:is|are|was|were)\s+(?:an?\s+|the\s+)?(?P<term>.+?)(?:\s+(?:in|of|for|on|from|under|used|good)\b.*)?$"
+    r"|what\s+(?:does|do|did)\s+(?:an?\s+|the\s+)?(?P<term>.+?)\s+"
+    r"(?:mean|do|specify|specifies|determine|return|define|set|control|contain|stand\s+for)\b.*",
+    flags=regex.IGNORECASE,
+)
+_SAYS_WHAT_IT_IS = regex.compile(
+    r"(?P<subject>[^.;:]{1,90}?)\s+(?:is|are|was|were|means?|refers?\s+to|denotes?|stands?\s+for)\s",
+    flags=regex.IGNORECASE,
+)
+_MAX_FURTHER_TERMS_OF_SUBJECT = 3
 _MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\p{L}*"
 _VALUES: dict[str, regex.Pattern[str]] = {
     "number": regex.compile(
@@ -287,10 +300,13 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
     own, about, around = one.own, one.about - one.own, one.around - one.own - one.about
     earlier = one.earlier - own - about - around
     exact = [_exactness(one, pattern) for pattern in veto.patterns.values()]
-    label = frozenset(terms(regex.sub(r"\([^)]*\)", "", one.label)))
+    label = frozenset(terms(_BRACKETS.sub("", one.label)))
     typed = _VALUES.get(asked.kind)
+    in_brackets = " ".join(_BRACKETS.findall(one.label))
     has_type = typed is not None and any(
-        value not in question.weights for found in typed.finditer(one.text) for value in terms(found[0]) or [""]
+        value not in question.weights
+        for found in typed.finditer(f"{in_brackets} {one.text}" if in_brackets else one.text)
+        for value in terms(found[0]) or [""]
     )
     return (
         question.coverage(own),
@@ -305,8 +321,22 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
         float(len(own) < _FEW_WORDS),
         float(one.opens),
         float(any(asks.search(asked.text) and says.search(one.text) for asks, says in _CUES)),
+        float(_defines(asked.text, one)),
         0.0,
     )
+
+
+def _defines(asked: str, one: ProseSentence) -> bool:
+    """Return whether a question asks what a term is and a sentence has that term before "is", or explains it first."""
+    match = _ASKS_WHAT_IT_IS.match(asked)
+    wanted = frozenset(terms(match["term"])) if match else frozenset[str]()
+    if not wanted:
+        return False
+    if one.opens and wanted == frozenset(terms(_BRACKETS.sub("", one.label))):
+        return True
+    says = _SAYS_WHAT_IT_IS.match(one.text)
+    subject = frozenset(terms(says["subject"])) if says else frozenset[str]()
+    return wanted <= subject and len(subject) <= len(wanted) + _MAX_FURTHER_TERMS_OF_SUBJECT
 
 
 def _explains_another(one: ProseSentence, veto: Veto) -> bool:
