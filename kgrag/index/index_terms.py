@@ -1,7 +1,7 @@
 """The terms that a text is indexed by: lower-case words, English stop words left out, English Snowball stems.
 
-A version (``4.1.3``), a name of a program (``gc.auto``, ``max_workers``) and a long option (``--dry-run``) is a term
-besides its parts, behind them: the digits alone are in most texts, and a question may have the name in words.
+A version (``4.1.3``), a name with dots (``gc.auto``) and a long option (``--dry-run``) is a term besides its parts,
+behind them: the digits alone are in most texts, and a question may have the name in words.
 
 Deviations:
     A word of one letter is no term, but a single digit is: facts speak of "5 cm" and "zone 3".
@@ -17,8 +17,8 @@ import regex
 
 __all__ = ["tokens_of"]
 
-_WORD = regex.compile(r"--[a-z][\w-]*\w|\w+(?:[._]\w+)+|\w\w+|\d")
-_PART = regex.compile(r"[^\W_]{2,}|\d")
+_WORD = regex.compile(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
+_PART = regex.compile(r"\w\w+|\d")
 _STOP_WORDS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
     | {"on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will"}
@@ -41,8 +41,8 @@ def tokens_of(text: str) -> list[str]:
 
 def _words(text: str) -> Iterator[str]:
     for word in _WORD.findall(text):
-        if "." in word or "_" in word or word.startswith("--"):
-            yield from (part for part in _PART.findall(word) if part != word)
+        if "." in word or word.startswith("--"):
+            yield from _PART.findall(word)
         yield word
 
 

@@ -38,11 +38,11 @@ def test_a_version_is_found_by_all_of_its_digits():
     assert [iri for iri, _ in index.search("4.1.3", 1)] == ["urn:a"]
 
 
-def test_a_name_of_a_program_is_found_whole_and_by_its_parts():
-    texts = {"urn:a": "max_workers is three.", "urn:b": "The workers max.", "urn:c": "--dry-run shows. max_age is 3."}
+def test_a_name_with_dots_and_an_option_are_found_whole_and_by_their_parts():
+    texts = {"urn:a": "gc.auto is 3.", "urn:b": "Gc: auto auto.", "urn:c": "--dry-run shows.", "urn:d": "Dry run, run dry."}
     index = LexicalIndex.build(list(texts), list(texts.values()))
-    assert [iri for iri, _ in index.search("max_workers", 3)] == ["urn:a", "urn:b", "urn:c"]
-    assert [iri for iri, _ in index.search("How many workers?", 3)] == ["urn:b", "urn:a"]
+    assert [iri for iri, _ in index.search("gc.auto", 2)] == ["urn:a", "urn:b"]
+    assert [iri for iri, _ in index.search("Is auto on?", 3)] == ["urn:b", "urn:a"]
     assert index.search("--dry-run", 1)[0][0] == "urn:c"
 
 
