@@ -39,7 +39,12 @@ def test_a_version_is_found_by_all_of_its_digits():
 
 
 def test_a_name_with_dots_and_an_option_are_found_whole_and_by_their_parts():
-    texts = {"urn:a": "gc.auto is 3.", "urn:b": "Gc: auto auto.", "urn:c": "--dry-run shows.", "urn:d": "Dry run, run dry."}
+    texts = {
+        "urn:a": "gc.auto is 3.",
+        "urn:b": "Gc: auto auto.",
+        "urn:c": "--dry-run shows.",
+        "urn:d": "Dry run, run dry.",
+    }
     index = LexicalIndex.build(list(texts), list(texts.values()))
     assert [iri for iri, _ in index.search("gc.auto", 2)] == ["urn:a", "urn:b"]
     assert [iri for iri, _ in index.search("Is auto on?", 3)] == ["urn:b", "urn:a"]

@@ -5,7 +5,7 @@ import pytest
 
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
-from kgrag.llm.extractive.sentence_ranking import veto_of
+from kgrag.llm.extractive.sentence_ranking import stated_confidence, veto_of
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.model import Prompt
 
@@ -401,3 +401,19 @@ def test_lines_below_a_colon_are_quoted_once():
     fitted = Meanings(("affinities",), identity="all-MiniLM-L6-v2")
     answer = ask("How do affinities of a column behave?", piece(body), embedder=fitted)
     assert " ".join(row["text"] for row in answer["sentences"]).count("TEXT is one.") == 1
+
+
+def test_a_question_that_describes_what_it_is_about_is_not_answered_by_a_part():
+    fitted = Meanings(("county", "Lee"), identity="all-MiniLM-L6-v2")
+    body = piece("Ann Lee was born in Marl. Its county shares a border with Clay.")
+    assert ask("Which county shares a border with the county in which Ann Lee plays chess?", body, embedder=fitted)[
+        "unknown"
+    ]
+    assert not ask("Which county shares a border with Marl?", body, embedder=fitted)["unknown"]
+
+
+def test_a_value_from_prose_is_less_sure_than_what_a_term_means():
+    (prose,), (term, _) = read("Ann Lee was born in Marl."), read(SETTINGS)[:2]
+    assert stated_confidence("Where was Ann Lee born?", prose, 0.8) < 0.3
+    assert stated_confidence("What does nap_time specify?", term, 0.8) > 0.8
+    assert stated_confidence("How was Ann Lee born?", prose, 0.9) > stated_confidence("How?", prose, 0.5)
