@@ -417,3 +417,15 @@ def test_a_value_from_prose_is_less_sure_than_what_a_term_means():
     assert stated_confidence("Where was Ann Lee born?", prose, 0.8) < 0.3
     assert stated_confidence("What does nap_time specify?", term, 0.8) > 0.8
     assert stated_confidence("How was Ann Lee born?", prose, 0.9) > stated_confidence("How?", prose, 0.5)
+
+
+def test_a_condition_that_breaks_off_is_no_answer():
+    fitted = Meanings(("server",), identity="all-MiniLM-L6-v2")
+    (answer,) = ask(
+        "Which port does the server use?",
+        piece("The server has port 80. If the server uses a port [3]"),
+        embedder=fitted,
+    )["sentences"]
+    assert answer["text"] == "The server has port 80."
+    whole = piece("If the server has no port, it uses port 80.")
+    assert not ask("Which port does the server use?", whole, embedder=fitted)["unknown"]

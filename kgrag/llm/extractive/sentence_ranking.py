@@ -106,6 +106,11 @@ _SAYS_WHAT_IT_IS = regex.compile(
     flags=regex.IGNORECASE,
 )
 _MAX_FURTHER_TERMS_OF_SUBJECT = 3
+_FRAGMENT = regex.compile(
+    r"(?:if|when|while|although|because|unless|whether)\s[^,.!?:;]*(?<![\p{Pe}\"'»”])(?:\s*\[\p{N}+\])?",
+    flags=regex.IGNORECASE,
+)
+"""A condition that the text breaks off, as pages of a PDF do: "If the server uses a port [3]"."""
 _MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\p{L}*"
 _VALUES: dict[str, regex.Pattern[str]] = {
     "number": regex.compile(
@@ -242,7 +247,7 @@ def ranked(
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
-        if one.number not in lacking and not _explains_another(one, veto)
+        if one.number not in lacking and not _explains_another(one, veto) and not _FRAGMENT.fullmatch(one.text)
     ]
     rows.sort(key=_by_score)
     if nearness is None:
