@@ -3,7 +3,7 @@
 Sentences: a softmax over the sentences of a question's evidence, so that right ones come before others, drawn towards
 the weights that are there. Probability: a logistic regression on what speaks for the first one, in units of its spread,
 by whether the answer that the reader makes of it is right; those that a rule refuses are left out. Questions: the
-development half of ``reader_questions.jsonl`` with its packages (see ``reader_debian``), and sixty each of the
+development halves of ``reader_questions.jsonl`` with their packages (see ``reader_debian``), and sixty each of the
 development sets popqa and hotpot_train100 at half weight, whose evidence is found by BM25.
 
 ``python -m benchmarks.reader_weights PACKAGES`` with KGRAG_DATA set.
@@ -128,7 +128,8 @@ def main(arguments: Sequence[str]) -> None:
     """Print both tuples of weights."""
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), None)
     nearness = Closeness(lambda: embedder)
-    rankings = [*_of_packages(Path(arguments[0]), nearness)]
+    halves = ("development", "second development")
+    rankings = [one for half in halves for one in _of_packages(Path(arguments[0]), half, nearness)]
     for name in _SETS:
         rankings += _of_set(name, nearness)
     prior = np.array(sentence_ranking.WEIGHTS)
@@ -153,12 +154,12 @@ def _ranking(
     return Ranking(asked, question, rows, right, weight, judge)
 
 
-def _of_packages(packages: Path, nearness: Closeness) -> Iterator[Ranking]:
-    with TemporaryDirectory() as folder, knowledge_base(packages, Path(folder)) as opened:
+def _of_packages(packages: Path, half: str, nearness: Closeness) -> Iterator[Ranking]:
+    with TemporaryDirectory() as folder, knowledge_base(packages, Path(folder), half) as opened:
         stored = opened.documents()
         files = {document.iri: document.id for document in stored}
         texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
-        for row in questions("development"):
+        for row in questions(half):
             pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
             shown = []
             for piece in pieces:

@@ -1,11 +1,15 @@
 """The terms that a text is indexed by: lower-case words, English stop words left out, English Snowball stems.
 
+A version (``4.1.3``), a name with dots (``gc.auto``) and a long option (``--dry-run``) is a term besides its parts,
+behind them: the digits alone are in most texts, and a question may have the name in words.
+
 Deviations:
     A word of one letter is no term, but a single digit is: facts speak of "5 cm" and "zone 3".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -13,7 +17,8 @@ import regex
 
 __all__ = ["tokens_of"]
 
-_WORD = regex.compile(r"\w\w+|\d")
+_WORD = regex.compile(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
+_PART = regex.compile(r"\w\w+|\d")
 _STOP_WORDS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
     | {"on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will"}
@@ -27,9 +32,18 @@ def tokens_of(text: str) -> list[str]:
 
     >>> tokens_of("The varieties are sown 5 cm deep.")
     ['varieti', 'sown', '5', 'cm', 'deep']
+    >>> tokens_of("gc.auto of 4.1.3")
+    ['gc', 'auto', 'gc.auto', '4', '1', '3', '4.1.3']
     """
-    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+    words = [word for word in _words(text.lower()) if word not in _STOP_WORDS]
     return list(_stemmer().stemWords(words))
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        if "." in word or word.startswith("--"):
+            yield from _PART.findall(word)
+        yield word
 
 
 @cache

@@ -203,8 +203,10 @@ def _starts(marks: Sequence[bool]) -> Iterator[int]:
 
 
 def _is_wanted(word: str, wanted: Collection[str], query: WordQuery) -> bool:
-    for term, small in zip(tokens_of(word), regex.findall(r"\w\w+|\d", word.lower()), strict=False):
-        if term in wanted or small.startswith(query.beginnings):
+    if any(term in wanted for term in tokens_of(word)):
+        return True
+    for small in regex.findall(r"\w\w+|\d", word.lower()):
+        if small.startswith(query.beginnings):
             return True
         errors = 2 if len(small) >= _LETTERS_FOR_TWO_ERRORS else 1
         if any(small[0] == other[0] and _is_near(small, other, errors) for other in query.misspelt):

@@ -32,6 +32,25 @@ def test_words_are_stemmed_and_function_words_left_out():
     assert tokens_of("The FARMERS' sowing of 5 seeds") == ["farmer", "sow", "5", "seed"]
 
 
+def test_a_version_is_found_by_all_of_its_digits():
+    texts = {"urn:a": "Version 4.1.3 came in December.", "urn:b": "Versions 4, 1 and 3: 1, 3, 4 and 4, 1, 3."}
+    index = LexicalIndex.build(list(texts), list(texts.values()))
+    assert [iri for iri, _ in index.search("4.1.3", 1)] == ["urn:a"]
+
+
+def test_a_name_with_dots_and_an_option_are_found_whole_and_by_their_parts():
+    texts = {
+        "urn:a": "gc.auto is 3.",
+        "urn:b": "Gc: auto auto.",
+        "urn:c": "--dry-run shows.",
+        "urn:d": "Dry run, run dry.",
+    }
+    index = LexicalIndex.build(list(texts), list(texts.values()))
+    assert [iri for iri, _ in index.search("gc.auto", 2)] == ["urn:a", "urn:b"]
+    assert [iri for iri, _ in index.search("Is auto on?", 3)] == ["urn:b", "urn:a"]
+    assert index.search("--dry-run", 1)[0][0] == "urn:c"
+
+
 def test_words_of_any_script_are_words():
     assert tokens_of("Äcker қара 大豆 naïve") == ["äcker", "қара", "大豆", "naïv"]
 

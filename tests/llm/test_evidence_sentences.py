@@ -5,7 +5,7 @@ import pytest
 
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
-from kgrag.llm.extractive.sentence_ranking import veto_of
+from kgrag.llm.extractive.sentence_ranking import stated_confidence, veto_of
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.model import Prompt
 
@@ -337,3 +337,95 @@ def test_a_part_of_a_long_question_is_no_answer():
     asked = "Who built the ferry Stash?"
     long = "Who built the ferry Stash, whose captain won the harbour race of the northern islands in winter?"
     assert [ask(question, body, embedder=fitted)["unknown"] for question in (asked, long)] == [False, True]
+
+
+MANUAL = """CONTROLS
+       warn_time (300s)
+              The least delay between warnings that a destination
+              is clogged.
+
+       message_limit (20000)
+              The largest number of messages in the active queue.
+
+STATES
+       hold   Messages that are kept here until someone sets
+              them free.
+"""
+
+
+def test_a_term_of_a_manual_is_the_label_of_the_lines_further_in_and_of_no_others():
+    assert [(one.label, " ".join(one.text.split())) for one in read(MANUAL)] == [
+        ("warn_time (300s)", "The least delay between warnings that a destination is clogged."),
+        ("message_limit (20000)", "The largest number of messages in the active queue."),
+        ("hold", "Messages that are kept here until someone sets them free."),
+    ]
+
+
+def test_prose_whose_first_line_hangs_has_no_term():
+    prose = "The first line of this paragraph is as long as any other, and\n   the second one is further in."
+    assert [(one.label, one.text) for one in read(prose)] == [("", prose)]
+
+
+def test_a_default_in_brackets_behind_a_term_is_one_and_its_type_is_none():
+    asked = "What is the default of warn_time?"
+    assert value_lacking(asked, "warn_time (300s): The least delay.") == ""
+    assert value_lacking(asked, "warn_time (integer): The least delay.") == "default"
+
+
+def test_a_version_counts_nothing():
+    asked = "What is the maximum number of rows in a table?"
+    assert value_lacking(asked, "In versions before 9.4 the row was frozen.") == "number"
+    assert value_lacking(asked, "In version 9.4 a table has 32 rows.") == ""
+
+
+def test_a_numbered_heading_is_a_label_and_a_numbered_item_is_none():
+    assert read("3. Type Affinity\n\nSome engines convert values.")[0].label == "3. Type Affinity"
+    assert [one.label for one in read("1. Sow deep\n\n2. Water well\n\nThen harvest it.")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is an ACL?", "Access Control Lists (ACLs) are address match lists."),
+        ("What is type affinity?", "The type affinity of a column is the type that its data should have."),
+    ],
+)
+def test_what_something_is_is_answered_where_it_is_defined(question, answer):
+    body = f"Here is an example of an ACL, with type affinity to a column. {answer}"
+    fitted = Meanings(("ACL", "affinity"), identity="all-MiniLM-L6-v2")
+    assert ask(question, piece(body), embedder=fitted)["sentences"][0]["text"] == answer
+
+
+def test_lines_below_a_colon_are_quoted_once():
+    body = "Affinities\n\nA column has one of these affinities:\n\nTEXT is one.\n\nNUMERIC is one."
+    fitted = Meanings(("affinities",), identity="all-MiniLM-L6-v2")
+    answer = ask("How do affinities of a column behave?", piece(body), embedder=fitted)
+    assert " ".join(row["text"] for row in answer["sentences"]).count("TEXT is one.") == 1
+
+
+def test_a_question_that_describes_what_it_is_about_is_not_answered_by_a_part():
+    fitted = Meanings(("county", "Lee"), identity="all-MiniLM-L6-v2")
+    body = piece("Ann Lee was born in Marl. Its county shares a border with Clay.")
+    assert ask("Which county shares a border with the county in which Ann Lee plays chess?", body, embedder=fitted)[
+        "unknown"
+    ]
+    assert not ask("Which county shares a border with Marl?", body, embedder=fitted)["unknown"]
+
+
+def test_a_value_from_prose_is_less_sure_than_what_a_term_means():
+    (prose,), (term, _) = read("Ann Lee was born in Marl."), read(SETTINGS)[:2]
+    assert stated_confidence("Where was Ann Lee born?", prose, 0.8) < 0.3
+    assert stated_confidence("What does nap_time specify?", term, 0.8) > 0.8
+    assert stated_confidence("How was Ann Lee born?", prose, 0.9) > stated_confidence("How?", prose, 0.5)
+
+
+def test_a_condition_that_breaks_off_is_no_answer():
+    fitted = Meanings(("server",), identity="all-MiniLM-L6-v2")
+    (answer,) = ask(
+        "Which port does the server use?",
+        piece("The server has port 80. If the server uses a port [3]"),
+        embedder=fitted,
+    )["sentences"]
+    assert answer["text"] == "The server has port 80."
+    whole = piece("If the server has no port, it uses port 80.")
+    assert not ask("Which port does the server use?", whole, embedder=fitted)["unknown"]

@@ -24,6 +24,8 @@ _MAX_LABEL_CHARACTERS = 120
 _MAX_LABEL_WORDS = 14
 _MAX_LABEL_LINES = 4
 """Lines of a label, at most; more of them are a list, whose lines are sentences."""
+_MAX_TERM_CHARACTERS = 50
+"""Of a line that may be a term above its explanation; a longer one is wrapped prose whose first line hangs."""
 _MAX_BEFORE = 2
 """Sentences before one, of the same label, whose words say what it is about."""
 _CELLS = regex.compile(r"[^\S\n]*\|[^\S\n]*")
@@ -40,6 +42,8 @@ _WORD = regex.compile(r"\p{L}")
 _GOES_ON = regex.compile(r"\s(?:and|or)$")
 """The end of an item of a list that others follow."""
 _SECTION_NUMBER = regex.compile(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
+_CHAPTER = regex.compile(r"\p{N}{1,2}\.\s+\p{Lu}")
+_NUMBERED_LINE = regex.compile(r"\s*\p{N}{1,2}[.)]\s")
 _PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -243,7 +247,7 @@ def _lines_with_labels(body: str) -> Iterator[tuple[str, str | None]]:
         elif len(pending) > _MAX_LABEL_LINES:
             yield from ((label.text, None) for label in pending[:-1])
             pending = pending[-1:]
-        yield line.text, body[pending[0].start : pending[-1].end] if pending else None
+        yield line.text, _label_of(body, pending) if pending else None
         pending = []
     if len(pending) > _MAX_LABEL_LINES or not started:  # else the text goes on in the next chunk
         yield from ((label.text, None) for label in pending if not _HEADING.fullmatch(label.text))
@@ -260,8 +264,32 @@ def _lines(body: str) -> list[_Line]:
             if end == asked[0][1]:
                 lines.append(_Line(asked[0][0], end, body[slice(*asked[0])], is_label=True))
             continue
-        lines.append(_Line(start, end, body[start:end], _is_label(body, start, end)))
+        *terms_before, rest = _with_terms(body, start, end)
+        lines += [_Line(*place, body[slice(*place)], is_label=True) for place in terms_before]
+        lines.append(_Line(*rest, body[slice(*rest)], _is_label(body, *rest)))
     return lines
+
+
+def _with_terms(body: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the places of the terms with which a sentence of a rendered page begins, and of the rest of it.
+
+    A term is a short line with one below it that is further in, or what stands before the column of the next line.
+    """
+    first, newline, below = body[start:end].partition("\n")
+    indent = len(below) - len(below.lstrip(" "))
+    column = start - body.rfind("\n", 0, start) - 1
+    if not newline or indent <= column or body[start - column : start].strip() or _MARK.match(first):
+        return [(start, end)]
+    beside = indent - column
+    before_text = first[max(0, beside - 2) : beside]
+    is_beside = before_text == "  " or (before_text[-1:] == " " and len(first) > _MAX_TERM_CHARACTERS)
+    if is_beside and first[beside : beside + 1].strip() and beside <= _MAX_TERM_CHARACTERS:
+        return [(start, start + len(first[:beside].rstrip())), (start + beside, end)]
+    reads_on = len(first) > _MAX_TERM_CHARACTERS or _SENTENCE_END.search(first.rstrip()) or _GOES_ON.search(first)
+    if reads_on or not _WORD.search(first):
+        return [(start, end)]
+    rest = start + len(first) + 1 + indent
+    return [(start, start + len(first.rstrip())), *_with_terms(body, rest, end)]
 
 
 def _is_label(body: str, start: int, end: int) -> bool:
@@ -276,11 +304,19 @@ def _is_label(body: str, start: int, end: int) -> bool:
         _SENTENCE_END.search(text)
         or _GOES_ON.search(text)
         or _PAIR.match(text)
-        or _MARK.match(text)
+        or (_MARK.match(text) and not (_CHAPTER.match(text) and _is_apart(body, start, end)))
         or _PROGRAM.match(text)
         or _is_row(text)
     )
     return whole_line and short and not reads_on and any(letter.isalpha() for letter in text)
+
+
+def _is_apart(body: str, start: int, end: int) -> bool:
+    """Return whether a line has empty lines around it, and no numbered line before or behind them: is no list item."""
+    above, below = body[:start].rpartition("\n")[0], body[end:]
+    last_above = above.rstrip().rpartition("\n")[2]
+    empty_above = not above.rpartition("\n")[2].strip()
+    return empty_above and below.startswith("\n\n") and not any(map(_NUMBERED_LINE.match, (last_above, below)))
 
 
 def _label_before(before: str) -> tuple[str, str]:
@@ -303,7 +339,12 @@ def _label_before(before: str) -> tuple[str, str]:
 
 
 def _label_of(text: str, lines: Sequence[_Line]) -> str:
-    return text[lines[max(0, len(lines) - _MAX_LABEL_LINES)].start : lines[-1].end]
+    """Return the last lines of some that begin in the same column: a heading above a term is no part of it."""
+    columns = [line.start - text.rfind("\n", 0, line.start) for line in lines]
+    first = len(lines) - 1
+    while first and columns[first - 1] == columns[-1] and len(lines) - first < _MAX_LABEL_LINES:
+        first -= 1
+    return text[lines[first].start : lines[-1].end]
 
 
 def _row_text(header: str, row: str) -> str:

@@ -31,7 +31,9 @@ _VERSION = (
 """Also a name with a number behind it: "Beginning in Python 3"."""
 _DEFAULT = (
     rf"\bdefaults?\b(?: value)?(?: is| to| of|:|=)|\bby default\b|\bdefault\b.*(?:{_NUMBER})|(?:{_NUMBER}).*\bdefault\b"
+    r"|\A\w+[._]\w[\w.]*\s\((?!string|integer|boolean|enum|real|float|text)[^()\n]{1,40}\):"
 )
+"""Also a term with its default in brackets, as manuals have them: ``queue_warn_time (300s): …``."""
 _DATE = (
     rf"\b(?:1\d{{3}}|20\d{{2}})\b|\bin\s+\p{{N}}{{3}}\b|\b(?-i:{_MONTHS})\b"
     r"|\b\p{N}{1,4}\s*(?:BC|BCE|AD|CE)\b|\bcentury\b"
@@ -67,6 +69,9 @@ _MEASURE = (
 _MEASURED = regex.compile(
     rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE
 )
+_VERSION_NUMBER = regex.compile(
+    r"\b(?:versions?|releases?)\s+(?:before\s+|after\s+)?\p{N}[\p{N}.]*", flags=regex.IGNORECASE
+)
 _IN_BRACKETS = regex.compile(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
 
 
@@ -79,7 +84,7 @@ def value_lacking(question: str, text: str) -> str:
     ('', '')
     """
     name, held = next(((name, held) for name, asks, held in _RULES if asks.search(question)), ("", None))
-    if held is not None and not _holds_new(held, question, text):
+    if held is not None and not _holds_new(name, held, question, text):
         return name
     options = asked_for(question).options
     if match := _IN_BRACKETS.search(question):
@@ -88,9 +93,11 @@ def value_lacking(question: str, text: str) -> str:
     return " or ".join(options) if options and not any(found & set(terms(option)) for option in options) else ""
 
 
-def _holds_new(held: regex.Pattern[str], question: str, text: str) -> bool:
+def _holds_new(name: str, held: regex.Pattern[str], question: str, text: str) -> bool:
     """Return whether a text has such a value that the question has not; the word "default" may be in both."""
     known = set(terms(question)) - {"default"}
+    if name == "number":
+        text = _VERSION_NUMBER.sub(" ", text)  # "in versions before 9.4" counts nothing
     counted = _COUNTED.search(question)
     if counted and not regex.fullmatch(_MEASURE, counted["noun"], flags=regex.IGNORECASE):
         text = _MEASURED.sub(" ", text)  # "an 8192-byte page" counts no columns
