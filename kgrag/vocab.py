@@ -122,7 +122,7 @@ METADATA = "https://w3id.org/kgrag/metadata/"
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "fused matches near similarity")
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "type subject predicate object Property first rest nil langString value",
+    "type subject predicate object Property first rest nil langString dirLangString value",
 )
 RDFS = _Namespace(
     "http://www.w3.org/2000/01/rdf-schema#",

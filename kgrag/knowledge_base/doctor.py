@@ -1,7 +1,7 @@
 """Checks of a knowledge base: store, catalogue, shapes, content and vectors against each other.
 
-Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, ``provenance/receipts``, and those of
-vector spaces.
+Queries read: ``health/*``, ``catalogue/filled_graphs``, ``catalogue/uncatalogued``, ``catalogue/quarantined``,
+``provenance/receipts``, and those of vector spaces; ``health/without_language`` writes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+import pyoxigraph as ox
+
 from kgrag import queries, shacl
 from kgrag.capabilities import ChecksFiles
 from kgrag.errors import EmbeddingMismatch, KgragError, StorageFailed
@@ -19,6 +21,7 @@ from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
 from kgrag.ports import CopiesItself, DescribesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.querying.text_indexes.text_indexes import TextIndexes
+from kgrag.store.readable_terms import fault_of
 from kgrag.vocab import local_name
 
 __all__ = ["Finding", "examine", "examine_indexes"]
@@ -59,20 +62,22 @@ def examine(
         spaces: its vector spaces.
         embedder: embeds again what a repair needs.
         repair: bring vector spaces up to date; one that is wrong is dropped first and made anew. Wrong files that the
-            next use makes again are deleted.
+            next use makes again are deleted. Text in a language without the language becomes plain text.
         folder: of the knowledge base; None in memory.
         methods: those whose files are compared with the store, over a copy of it.
     """
     if isinstance(store, CopiesItself):
         try:
             with store.copied() as copy:
-                found = list(_examined(copy, spaces, folder, methods(copy), embedder, repair))
+                found = list(_unreadable(copy, store if repair else None))
+                found += _examined(copy, spaces, folder, methods(copy), embedder, repair)
         except StorageFailed as error:
             return [Finding("store", str(error))]
     elif isinstance(store, FindsDamage) and (damage := store.damage()):
         return [Finding("store", each) for each in damage]
     else:
-        found = list(_examined(store, spaces, folder, methods(store), embedder, repair))
+        found = list(_unreadable(store, store if repair else None))
+        found += _examined(store, spaces, folder, methods(store), embedder, repair)
     return found
 
 
@@ -97,6 +102,20 @@ def _examined(
         yield from _vector_files(folder, spaces, repair)
     yield from _vectors(store, spaces, embedder, repair)
     yield from _files(store, folder, methods, repair)
+
+
+def _unreadable(store: TripleStore, mends: TripleStore | None) -> Iterator[Finding]:
+    """Yield what stands in the way of every dump; literals become plain text in the store that is to be mended."""
+    found = {}
+    for (graph,) in store.select(queries.bind("catalogue/filled_graphs")).values():
+        for triple in store.triples(ox.NamedNode(graph)):
+            if fault := fault_of(triple.object) or fault_of(triple.subject):
+                found[graph] = isinstance(triple.object, ox.Literal), fault
+    if mends is not None and any(is_literal for is_literal, _ in found.values()):
+        mends.update(queries.bind("health/without_language"))
+    for graph, (is_literal, fault) in islice(found.items(), _MAX_ROWS_PER_CHECK):
+        instead = "`kgrag doctor --repair` does so" if is_literal else "GET the graph as JSON-LD, and PUT it back"
+        yield Finding("unreadable", f"<{graph}>: {fault} {instead}.", mended=mends is not None and is_literal)
 
 
 def examine_indexes(indexes: TextIndexes) -> list[Finding]:

@@ -226,7 +226,11 @@ def _tags(media: str, body: bytes) -> list[str]:
 
 
 def _triples(lines: bytes) -> list[ox.Triple]:
-    quads = list(ox.parse(lines, ox.RdfFormat.N_QUADS))
+    try:
+        quads = list(ox.parse(lines, ox.RdfFormat.N_QUADS))
+    except SyntaxError as error:  # RDF/XML, JSON-LD and N3 may have literals that nothing reads back
+        message = str(error.msg).partition(": ")[2] or error.msg
+        raise Problem(400, f"the body has a literal that nothing reads back: {message}") from None
     if any(quad.graph_name != ox.DefaultGraph() for quad in quads):
         raise Problem(400, "the body names graphs of its own. Send triples.")
     return [quad.triple for quad in quads]

@@ -37,6 +37,7 @@ from kgrag.server.server_state import ServerState, address, state_of, writer_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
 from kgrag.server.write_gate import CHANGING_FUNCTIONS, PlannedUpdate, Recheck
+from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.query_help import helped
@@ -350,6 +351,7 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
     refuse_in_update(text)
     if operation.default or operation.named:
         text = with_dataset(text, operation.default, operation.named)
+    text = with_readable_terms(text)
     targets = written(text, dataset.prefixes)
     stored = None if targets.graphs is None else frozenset(dataset.stored_as(graph) for graph in targets.graphs)
     if key.is_limited:

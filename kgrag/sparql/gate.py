@@ -3,6 +3,7 @@
 The store's engine has no switch for ``SERVICE`` and ``LOAD``, which fetch any address, and its parser recurses on the
 native stack: text that is nested or chained too deep ends the process without an exception. The gate reads the tokens
 of the text. It is for text that people, programs or models send in; stored queries are ours and don't pass through it.
+An update is refused, too, where it would write literals that nothing reads back (``kgrag.sparql.computed_terms``).
 
 Where the engine cuts a text in another way than ``tokens`` does, something could hide:
 
@@ -23,6 +24,7 @@ from typing import NoReturn
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.sparql.computed_terms import may_need_a_language, typed_calls
 from kgrag.sparql.tokens import CLOSING, IRI, OPENING, Token, string_fault, tokens, unescaped
 
 __all__ = [
@@ -45,6 +47,7 @@ MAX_PATH_STEPS = 200
 
 _DELICATE = ("service", "load", "silent", "from", "using", "with", '"', "'", "\\")
 _CALLS = re.compile("service|load", flags=re.IGNORECASE)
+_TYPES = re.compile(r"strdt|\^\^", flags=re.IGNORECASE)
 _CHAINED = re.compile("UNION|OPTIONAL|MINUS|FILTER|BIND|EXISTS|LATERAL|AS")
 _OPERATORS = frozenset({"&&", "||", "-", "+", "*", "/", "|", "!", "^", "?"})
 _CHAIN_ELEMENT = re.compile(rf"[-+*/|!^?&{{]|{_CHAINED.pattern}", flags=re.IGNORECASE)
@@ -125,7 +128,8 @@ def check_update(text: str) -> AdmittedText:
     """Return what the gate read of an update that may be run.
 
     Raises:
-        InvalidSPARQL: it is too long, nested or chained too deep, names a remote service, or loads from an address.
+        InvalidSPARQL: it is too long, nested or chained too deep, names a remote service, loads from an address, or has
+            a literal that nothing reads back.
     """
     return _Walk(text, update=True).admitted()
 
@@ -160,6 +164,7 @@ class _Walk:
         self._base = ""
         self._namespaces: dict[str, list[str]] = {}  # all of a prefix, since only parsing decides which is valid
         self._declared: str | None = None
+        self._datatypes: dict[str, int] = {}  # behind ^^, and where the first of each is
 
     def admitted(self) -> AdmittedText:
         """Read the whole text."""
@@ -180,7 +185,25 @@ class _Walk:
                 self._steps = 0
             self.last = token.text
             self._before = token.text.upper() if kind == "word" else kind
+        if self.update:
+            self._check_datatypes()
         return AdmittedText(self.words, self.last, self._froms)
+
+    def _check_datatypes(self) -> None:
+        """Refuse text in a language without the language, and STRDT where what it makes cannot be checked."""
+        if any("STRDT" in word for word in self.words):
+            for call in typed_calls(self.text):
+                if call.datatype:
+                    self._datatypes.setdefault(call.datatype, call.start)
+                elif call.function:
+                    what = f"the datatype of a STRDT is computed by {call.function}"
+                    self._refuse(call.start, what, "Compute it with BIND before, and use the variable")
+        for datatype, at in self._datatypes.items():
+            if may_need_a_language(datatype, self._namespaces):
+                what = (
+                    f"{datatype[:80]} as datatype is text in a language without the language, which nothing reads back"
+                )
+                self._refuse(at, what, 'Write "..."@en or the language it is, or a plain string')
 
     def _on_other(self, token: Token) -> None:
         if token.text in "\"'":
@@ -238,6 +261,8 @@ class _Walk:
         self._count(token.start, text.count("-") + len(_CHAINED.findall(text)))
 
     def _on_iri(self, token: Token) -> None:
+        if self._before == "^^":
+            self._datatypes.setdefault(token.text, token.start)
         if self._declared is not None and self._before == "name":
             self._namespaces.setdefault(self._declared, []).append(self._resolved(token.text))
         elif self._before.endswith("BASE"):
@@ -254,6 +279,7 @@ class _Walk:
             return
         if _COMPARISON.match(iri) and (
             _CALLS.search(self.text)
+            or (self.update and _TYPES.search(self.text))
             or len(_OPENS.findall(self.text)) > MAX_DEPTH
             or len(_CHAIN_ELEMENT.findall(self.text)) > MAX_CHAIN
         ):
@@ -261,6 +287,8 @@ class _Walk:
             self._refuse(at, what, "Write the IRI with a prefix, or a blank after <")
 
     def _on_name(self, token: Token) -> None:
+        if self._before == "^^":
+            self._datatypes.setdefault(token.text, token.start)
         prefix, _, local = token.text.partition(":")
         keyword = prefix.upper()
         self._declared = prefix if self._before == "PREFIX" else prefix[6:] if keyword.startswith("PREFIX") else None

@@ -20,6 +20,7 @@ from kgrag import queries
 from kgrag.errors import InputError, InvalidSPARQL, StateError, StorageFailed
 from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import TripleStore, Validator
+from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
 from kgrag.store import fact_journal, identity, kind_journal, migrations, publication_plan, quad_files
@@ -226,7 +227,7 @@ class CataloguedStore:
             if reading.does_nothing:  # its prologue may still be wrong
                 ox.Store().update(update, prefixes=PREFIXES)
                 return self._revision
-            text = f"{update}\n{'' if reading.last == ';' else ';'}\n"
+            text = f"{with_readable_terms(update)}\n{'' if reading.last == ';' else ';'}\n"
             if graphs is None:
                 targets = written(update, PREFIXES).graphs
                 # an update that edits the catalogue may change what any graph is

@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, plain
 from kgrag.ports import TripleStore
+from kgrag.store.readable_terms import DATATYPES, refuse_unreadable
 from kgrag.vocab import KG, RDF, XSD, Names
 
 __all__ = [
@@ -31,14 +32,26 @@ __all__ = [
     "written",
 ]
 
-_NEVER_REWRITTEN = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")})
+_NEVER_REWRITTEN = DATATYPES | {XSD.string}
 
 
 def as_stored(values: Iterable[ox.Literal | ox.Triple]) -> dict[ox.Literal | ox.Triple, Term]:
-    """Return those literals and triple terms that the engine rewrites, each with what it becomes."""
-    distinct = [value for value in dict.fromkeys(values) if getattr(value, "datatype", None) not in _NEVER_REWRITTEN]
+    """Return those literals and triple terms that the engine rewrites, each with what it becomes.
+
+    Raises:
+        InvalidRDF: one could not be read again (``readable_terms``).
+    """
+    distinct, tagged = [], []
+    for value in dict.fromkeys(values):
+        datatype = getattr(value, "datatype", None)
+        if datatype in DATATYPES:
+            tagged.append(value)
+        elif datatype != XSD.string:
+            distinct.append(value)
+    refuse_unreadable(tagged)
     if not distinct:
         return {}
+    refuse_unreadable(value for value in distinct if isinstance(value, ox.Triple))
     scratch = ox.Store()
     # the row number is the subject, since two literals may become one
     scratch.extend(ox.Quad(ox.NamedNode(f"urn:{row}"), RDF.object, value) for row, value in enumerate(distinct))
@@ -51,7 +64,7 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
     """Accept graphs of our own if their literals are canonical.
 
     Raises:
-        InvalidRDF: one is not; the message shows how to write it.
+        InvalidRDF: one is not, or a term could not be read again; the message shows how to write it.
     """
     rewritten = as_stored(value for triples in graphs.values() for value in _values(triples))
     if not rewritten:
@@ -78,7 +91,11 @@ def canonical(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple, Term
 
 
 def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
-    """Return drafts as they will be stored, each followed by its lexical graph where a literal is rewritten."""
+    """Return drafts as they will be stored, each followed by its lexical graph where a literal is rewritten.
+
+    Raises:
+        InvalidRDF: a term could not be read again.
+    """
     stored = []
     for draft in drafts:
         rewritten = as_stored(_values(draft.triples))
@@ -138,10 +155,19 @@ def ending_with(term: Term, literal: ox.Literal) -> ox.Literal | ox.Triple:
 
 
 def _values(triples: Iterable[ox.Triple]) -> Iterator[ox.Literal | ox.Triple]:
+    """Yield the literals and triple terms among the objects.
+
+    Raises:
+        InvalidRDF: a blank node could not be read again.
+    """
     for triple in triples:
-        value = triple.object
+        subject, value = triple.subject, triple.object
+        if isinstance(subject, ox.BlankNode):
+            refuse_unreadable((subject,))
         if isinstance(value, ox.Literal | ox.Triple):
             yield value
+        elif isinstance(value, ox.BlankNode):
+            refuse_unreadable((value,))
 
 
 def as_loaded(store: TripleStore, graph: ox.NamedNode) -> Iterator[ox.Triple]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.errors import InputError
+from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.gate import check_update
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store.engine import engine
@@ -47,7 +48,7 @@ class PlainStore:
         """
         check_update(update)
         with self._turn, engine(update):
-            self._store.update(with_total_orders(update), base_iri=base or None)
+            self._store.update(with_total_orders(with_readable_terms(update)), base_iri=base or None)
             self.revision += 1
 
     def put(self, graph: Graph, triples: Iterable[ox.Triple], *, add: bool = False) -> None:

@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF, SchemaMismatch, StorageFailed
 from kgrag.model import plain
+from kgrag.store.readable_terms import CheckedDump
 from kgrag.vocab import KG, SCHEMA_VERSION, Names
 
 __all__ = ["dump", "read"]
@@ -28,11 +29,14 @@ def dump(write: Callable[[IO[bytes]], int], target: Path) -> int:
 
     Raises:
         StorageFailed: the file cannot be written; the former file is left as it was.
+        StateError: the store has a literal that could not be read again; the former file is left as it was.
     """
     part = target.with_name(f"{target.name}.part")
     try:
         with _opened(part, "wb", zipped=target.suffix == ".gz") as output:
-            count = write(cast("IO[bytes]", output))
+            checked = CheckedDump(cast("IO[bytes]", output))
+            count = write(cast("IO[bytes]", checked))
+            checked.flush()
         part.replace(target)
     except BaseException as error:
         part.unlink(missing_ok=True)
@@ -58,7 +62,8 @@ def read(source: Path, names: Names) -> Iterator[ox.Quad]:
                 _refuse_other_identity(quad, names, source)
                 yield quad
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise InvalidRDF(f"{source} is not N-Quads: {error}. Correct the file there.") from error
+        instead = "Make it a plain string there" if "angString" in str(error) else "Correct the file there"
+        raise InvalidRDF(f"{source} is not N-Quads: {error}. {instead}.") from error
     except (OSError, EOFError) as error:
         raise InvalidRDF(f"{source} cannot be read: {error}. Name an N-Quads file.") from error
 

@@ -25,6 +25,7 @@ from kgrag.model import GraphDraft
 from kgrag.resources import files
 from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
+from kgrag.store.readable_terms import refuse_unreadable
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
 __all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_all", "read_rdf", "read_triples"]
@@ -58,6 +59,8 @@ SUFFIXES = {
 
 _MAX_BYTES_READ_WHOLE = 64 * 1024 * 1024
 _BLOCK_BYTES = 8 * 1024 * 1024
+_STRICT = {"turtle", "trig", "ntriples", "nquads"}
+"""Formats whose parser refuses what nothing would read back."""
 _LINES = {"ntriples", "nquads"}
 """Formats in which a statement is a line, so that a file can be read in blocks."""
 
@@ -99,8 +102,9 @@ def read_rdf(
         empty draft for a file that is valid and states nothing.
 
     Raises:
-        InvalidRDF: the file is missing, not in a known format, does not parse, is not UTF-8, is nested too deep, or
-            states something in a graph that kgrag keeps for itself; the message names file, line and column.
+        InvalidRDF: the file is missing, not in a known format, does not parse, is not UTF-8, is nested too deep, has a
+            literal that nothing reads back, or states something in a graph that kgrag keeps for itself; the message
+            names file, and where it does not parse line and column.
     """
     data = _bytes(path)
     form = _format(path, rdf_format, data)
@@ -115,6 +119,8 @@ def read_rdf(
         check_turtle(text, path)
     base = f"{own.value}/" if graph is None else graph.value
     content = _Content(list(_parsed(text, form, base, path)))
+    if form not in _STRICT:
+        refuse_unreadable((quad.object for quad in content.quads), f"{path}: ")
     target = graph or content.ontology() or own
     tags = [(KG.languageTag, ox.Literal(tag)) for tag in spelled_tags(text, _FORMATS[form])]
     return [_draft(iri, triples, path, names, tags) for iri, triples in content.graphs(target, own.value).items()]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.sparql.update_targets import written
 from kgrag.store.engine import engine
@@ -78,7 +79,7 @@ def effect_on_copy(copy: Path, update: str, *, names: Names, prefixes: Mapping[s
         past = ox.Store(str(copy))
         past.backup(str(copy.with_name(f"{copy.name}-changed")))
         present = ox.Store(str(copy.with_name(f"{copy.name}-changed")))
-        present.update(with_total_orders(update), prefixes=dict(prefixes))
+        present.update(with_total_orders(with_readable_terms(update)), prefixes=dict(prefixes))
         return difference(past, present, names=names, graphs=written(update, prefixes).graphs)
 
 

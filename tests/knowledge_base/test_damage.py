@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase
@@ -11,6 +12,7 @@ from kgrag.errors import StateError, StorageFailed
 from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
+from kgrag.vocab import RDF
 
 CROPS = ("barley", "chickpea", "lentil", "oats", "rye", "spelt", "triticale", "wheat")
 
@@ -179,3 +181,20 @@ def test_a_folder_that_is_moved_while_it_is_open_is_named_and_nothing_is_written
     with opened(tmp_path / "moved.kb") as kb:
         assert kb.doctor() == []
         assert "week 3" in kb.ask("When is rye sown?").text
+
+
+def test_doctor_names_terms_that_no_dump_could_be_read_with_and_makes_literals_plain_text(tmp_path: Path) -> None:
+    path, graph = tmp_path / "a.kb", ox.NamedNode("urn:t:g")
+    typed = ox.Literal("sown early", datatype=RDF.langString)
+    with opened(path) as kb:
+        kb.store.update("INSERT DATA { GRAPH <urn:t:g> { <urn:t:s> <urn:t:p> 'x'@en, 1 } }")
+    quads = ox.Store(str(path / "store"))  # as an earlier kgrag stored it
+    quads.add(ox.Quad(ox.NamedNode("urn:t:s"), ox.NamedNode("urn:t:p"), typed, graph))
+    del quads
+    with opened(path) as kb, pytest.raises(StateError, match="doctor"):
+        kb.export(tmp_path / "whole.nq")
+    with opened(path) as kb:
+        (found,) = [finding for finding in kb.doctor(repair=True) if finding.check == "unreadable"]
+        assert (found.message[:11], found.mended) == ("<urn:t:g>: ", True)
+        assert ox.Literal("sown early") in {triple.object for triple in kb.store.triples(graph)}
+        kb.export(tmp_path / "whole.nq")

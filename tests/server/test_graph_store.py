@@ -203,3 +203,27 @@ def test_what_was_put_comes_back_isomorphic_and_with_every_literal_as_it_was_wri
     assert _canonical(_get(server, "urn:torture"), n_triples) == _canonical(TORTURE + more)
     assert server.writer.put("/graphs", content="<urn:t:z> <urn:t:int> 10 .", **where).status_code == 204
     assert _get(server, "urn:torture") == '<urn:t:z> <urn:t:int> "10"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+
+
+@pytest.mark.parametrize(
+    ("media", "body"),
+    [
+        (
+            "application/rdf+xml",
+            '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:t="urn:t:"><r:Description r:about="urn:s">'
+            '<t:p r:datatype="http://www.w3.org/1999/02/22-rdf-syntax-ns#langString">a</t:p></r:Description></r:RDF>',
+        ),
+        ("text/n3", '<urn:s> <urn:p:p> "a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString> .'),
+        (
+            "application/ld+json",
+            '{"@id": "urn:s", "urn:p:p": {"@value": "a", '
+            '"@type": "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"}}',
+        ),
+    ],
+)
+def test_a_body_with_a_literal_that_nothing_reads_back_is_refused(server: Server, media: str, body: str) -> None:
+    where = {"params": {"graph": "urn:unreadable"}, "headers": {"Content-Type": media}}
+    answer = server.writer.put("/graphs", content=body, **where)
+    assert answer.status_code == 400
+    assert "angString" in answer.json()["detail"]
+    assert _get(server, "urn:unreadable") == "404"

@@ -2,7 +2,9 @@ import asyncio
 import json
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -213,5 +215,21 @@ def test_a_run_that_is_stopped_raises_why_and_frees_its_place(tmp_path: Path) ->
         with pytest.raises(ValueError, match="enough"):
             await _all(run)
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
+
+    _with(tmp_path, ServerLimits(readers=1), work)
+
+
+def test_the_end_of_a_killed_reader_takes_no_thread_that_writes_need(tmp_path: Path) -> None:
+    async def work(_: _Source, pool: ReaderPool) -> None:
+        run = pool.run(_asked("ASK {}"))
+        await _all(run)
+        loop, free = asyncio.get_running_loop(), threading.Event()
+        with ThreadPoolExecutor(1) as only:
+            loop.set_default_executor(only)
+            loop.run_in_executor(None, free.wait)
+            try:
+                await asyncio.wait_for(pool.kill_readers(), 10)
+            finally:
+                free.set()
 
     _with(tmp_path, ServerLimits(readers=1), work)

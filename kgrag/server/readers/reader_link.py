@@ -13,8 +13,10 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from kgrag.errors import ServiceUnavailable
@@ -27,6 +29,17 @@ Frame = tuple[bytes, bytes]
 
 _BLOCK_BYTES = 1 << 16
 _FRAME_HEAD = struct.Struct(">cII")
+_PRIORITY_OF_WAITING = 15
+
+
+def _give_way() -> None:
+    if sys.platform == "linux":  # elsewhere the priority would be that of the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PRIORITY_OF_WAITING)
+
+
+_ENDING = ThreadPoolExecutor(4, "kgrag-reader-end", initializer=_give_way)
+"""Threads that wait for killed processes. One of low priority takes seconds to end beside others, and to take it off
+the system's list can take half a second of the processor: threads that write must not be kept by that, nor the loop."""
 _GLIBC = {
     "MALLOC_ARENA_MAX": "1",  # freed memory is returned only from the first arena
     # the engine starts 16 threads for each of its tables when it opens a folder; with their stacks kept that takes
@@ -170,7 +183,7 @@ class ReaderLink:
             self._socket.close()
             self._readers_socket.close()
             os.close(self._pipe)
-            await asyncio.to_thread(self._process.wait)
+            await self._loop.run_in_executor(_ENDING, self._process.wait)
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket, socket.socket, int]:
