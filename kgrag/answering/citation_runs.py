@@ -46,7 +46,8 @@ def _is_fragment(one: Citation, sources: Mapping[str, SourceChunk]) -> bool:
     source = sources[one.chunk]
     around = touched(source.text, one.start - source.span.start, one.end - source.span.start)
     whole = source.text[around[0].start : around[-1].end] if around else one.quote
-    return len(words(one.quote)) < _MIN_WORDS_ALONE or len(one.quote.strip()) < len(whole.strip())
+    is_term = len(words(one.quote)) < _MIN_WORDS_ALONE and not one.quote.rstrip().endswith((".", "!", "?", "…"))
+    return is_term or len(one.quote.strip()) < len(whole.strip())
 
 
 def _is_near(run: Sequence[Citation], one: Citation) -> bool:
