@@ -71,7 +71,10 @@ def test_a_quoted_sentence_is_kept_with_the_offsets_of_its_quote_in_the_document
 
 
 def test_markers_count_the_citations_over_all_sentences(shelf):
-    reply = said(("A.", [(1, "Dry the grain."), (1, "Harvest soybean when\n85–90% of the “pods” turn brown.")]), ("B. [7]", [(2, "airtight bags")]))
+    reply = said(
+        ("A.", [(1, "Dry the grain."), (1, "Harvest soybean when\n85–90% of the “pods” turn brown.")]),
+        ("B. [7]", [(2, "airtight bags")]),
+    )
     result = shelf.ask(reply)
     assert result.text == "A. [1] [2] B. [3]"
     assert result.sentences == ("A.", "B.")
