@@ -350,7 +350,9 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
-        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
+        # the pairs of a fact are whole as they are
+        texts = (piece for piece in evidence if not piece.is_fact)
+        self._sources = {source.span.chunk: source for piece in texts for source in piece.sources}
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
