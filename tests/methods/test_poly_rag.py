@@ -103,6 +103,17 @@ def test_without_a_model_the_text_is_read_for_an_attribute_of_the_ontology(pyram
     assert any("read in text as birth place of Cy Oak: 1 values" in line for line in answer.explain)
 
 
+def test_a_value_of_a_passage_beyond_those_that_are_returned_is_counted(
+    kb: KnowledgeBase, files: dict[str, Path]
+) -> None:
+    built(kb, files)
+    (other := files["text"].parent / "cy2.txt").write_text("Cy Oak was born in Hull.")
+    kb.ingest(other)
+    answer = kb.ask("What is the birth place of Cy Oak?", method="poly_rag", k=1)
+    assert len(answer.values) == 1
+    assert any("1 values, 1 more in passages beyond" in line for line in answer.explain)
+
+
 def test_an_attribute_that_no_ontology_has_is_left_to_the_reader_of_passages(pyramid: KnowledgeBase) -> None:
     assert not any("read in text as" in line for line in ask(pyramid, "What is the violin of Cy Oak?")[2])
 

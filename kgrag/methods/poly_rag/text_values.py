@@ -94,7 +94,9 @@ def found_in_text(asked: AskedAttribute, hits: Sequence[Hit], k: int) -> Found |
     facts = [_fact(asked, value.text, [hits[number].iri for number, *_ in places]) for value, places in kept]
     answers = tuple(FactSentence(in_words([fact]), (fact,), fact.value) for fact in facts)
     cited = [_citation(at, hits[one[0]], one) for at, (_, places) in enumerate(kept) for one in places[:_MAX_CITATIONS]]
-    story = (f"read in text as {asked.label} of {asked.thing}: {len(kept)} values",)
+    left_out = len(values) - len(kept)
+    beyond = f", {left_out} more in passages beyond those that are returned" if left_out else ""
+    story = (f"read in text as {asked.label} of {asked.thing}: {len(kept)} values{beyond}",)
     return Found("text", tuple(hits[number] for number in shown), answers, cited=tuple(cited), story=story)
 
 
