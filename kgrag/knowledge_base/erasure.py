@@ -106,8 +106,8 @@ class Erasure:
         dropped: how many graphs were dropped.
         completions: how many completions of a model were deleted.
         sought: how many runs of words and names, which no source that stays has, were searched for.
-        files: how many files were searched, those of the store by what the engine reads from them too. In bytes that are
-            no text, a name is sought from the length that chance does not give.
+        files: how many files were searched, those of the store by what the engine reads from them too. In bytes that
+            are no text, a name is sought from the length that chance does not give.
         found: where any of them was found; empty unless something is wrong.
         backups: folders that ``backup`` wrote before the erasure, and that are there.
         receipt: IRI of the receipt, an activity in the provenance graph; "" for none.
