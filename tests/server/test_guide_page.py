@@ -1,5 +1,7 @@
 """The guide as it is served: every page, escaped, with links and anchors that lead somewhere."""
 
+import posixpath
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +11,14 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.resources import folder
 from kgrag.server.pages import guide_page
-from kgrag.server.pages.guide_page import render
+from kgrag.server.pages.guide_page import _files, render
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.server.inside import Inside, served
 
 PAGES = sorted(path.relative_to(folder("guide")).as_posix() for path in folder("guide").rglob("*.md"))
 HTML = {"Accept": "text/html"}
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_every_link_between_pages_leads_to_a_page_and_an_anchor_of_it(running: I
     for here, tree in trees.items():
         for href in tree.xpath("//main//a/@href | //main//img/@src"):
             path, _, anchor = href.partition("#")
-            if path.endswith((".svg", ".ipynb")):
+            if path.endswith((".svg", ".webp", ".ipynb")):
                 wrong |= {(here, href)} if running.client.get(path).status_code != 200 else set()
             elif not path.startswith("https://"):
                 target = trees.get(path or here)
@@ -62,9 +65,24 @@ def test_every_link_between_pages_leads_to_a_page_and_an_anchor_of_it(running: I
 
 def test_a_file_name_leads_to_its_page_and_a_picture_is_sent_as_one(running: Inside) -> None:
     assert running.client.get("/guide/methods/og_rag.md").text == running.client.get("/guide/methods/og_rag").text
-    picture = running.client.get("/guide/rooms.svg")
-    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/svg+xml")
-    assert "default-src 'none'" in picture.headers["content-security-policy"]
+    for name, media_type in (("rooms.svg", "image/svg+xml"), ("pictures/chat.webp", "image/webp")):
+        picture = running.client.get(f"/guide/{name}")
+        assert (picture.status_code, picture.headers["content-type"]) == (200, media_type)
+        assert "default-src 'none'" in picture.headers["content-security-policy"]
+
+
+def test_every_picture_of_the_guide_is_shown_there_with_words_for_who_cannot_see_it() -> None:
+    shown = {
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), picture)): words
+        for name in _files()
+        if name.endswith(".md")
+        for words, picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", _files()[name].read_text(encoding="utf-8"))
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    kept = {name for name in _files() if name.endswith((".webp", ".svg"))}
+    assert shown.keys() <= kept
+    assert [name for name in kept - shown.keys() if f"kgrag/guide/{name}" not in readme] == []
+    assert [name for name, words in shown.items() if len(words.split()) < 5] == []
 
 
 @pytest.mark.parametrize("name", ["nothing", "methods/og", "%2e%2e/server/README.md", "..%2f..%2fpyproject.toml"])

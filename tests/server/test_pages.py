@@ -430,6 +430,15 @@ def test_what_leads_to_a_thing_is_paged_without_loss(at_home: Inside) -> None:
     assert sorted(seen) == [f"https://example.org/zoo#animal{number:03}" for number in range(120)]
 
 
+def test_what_a_profile_counts_does_not_lead_to_a_class_and_graphs_say_what_they_are_of(demo: Inside) -> None:
+    page = tree(demo.page("/resource", iri=CROP))
+    assert demo.kb.query(f"ASK {{ GRAPH <urn:kgrag:graph/profile> {{ ?counted ?property <{CROP}> }} }}")
+    leading = page.xpath("//section[@aria-labelledby='incoming-list']//dd/a/@title")
+    assert leading
+    assert [iri for iri in leading if "profile/" in iri] == []
+    assert "assertion of Lentil" in {text_of(link) for link in page.xpath("//main//dd/a")}
+
+
 def test_no_page_shows_a_folder_of_the_server(demo: Inside) -> None:
     places = demo.kb.query("SELECT ?graph ?place { GRAPH ?g { ?graph kg:location ?place } } ORDER BY ?place").values()
     for graph, place in (places[0], places[-1]):

@@ -30,7 +30,7 @@ from kgrag.server.problems import Problem
 __all__ = ["Rendered", "guide", "render"]
 
 _INDEX = "index.md"
-_MEDIA_TYPES = {".svg": "image/svg+xml", ".ipynb": "application/x-ipynb+json"}
+_MEDIA_TYPES = {".svg": "image/svg+xml", ".webp": "image/webp", ".ipynb": "application/x-ipynb+json"}
 _DOCUMENTED = re.compile(r"^::: (kgrag[\w.]*)$", flags=re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", flags=re.DOTALL)
 _MIN_SECTIONS_LISTED = 3

@@ -176,7 +176,7 @@ async def _read(
         ),
         asyncio.gather(
             _part(request, "inferred", thing=node, catalogue=catalogue),
-            _part(request, "incoming", thing=node),
+            _part(request, "incoming", thing=node, catalogue=catalogue),
             _part(request, "used", thing=node),
         ),
     )

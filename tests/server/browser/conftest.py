@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ def programs() -> tuple[str, str] | None:
 def chromium(*, size: str = "1280,860") -> Iterator[Any]:
     """Open a browser window."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
+    exceptions = pytest.importorskip("selenium.common.exceptions", reason="selenium drives the browser")
     found = programs()
     if found is None:
         pytest.skip(
@@ -48,6 +49,8 @@ def chromium(*, size: str = "1280,860") -> Iterator[Any]:
     try:
         yield driver
     finally:
+        with suppress(exceptions.WebDriverException):  # what answers a browser that closes is cut off now and then
+            driver.execute_cdp_cmd("Browser.close", {})  # the headless shell outlives its driver otherwise
         driver.quit()
 
 
