@@ -40,6 +40,8 @@ __all__ = ["ServerQuads"]
 _PATTERNS_PER_QUERY = 1_000
 _GRAPHS_PER_QUERY = 100
 _QUADS_PER_FILL = 5_000
+_ROW_OF_ASK, _MAX_HEAD_BYTES = b'"__ASK_RETVAL"', 200
+"""Virtuoso 7 answers ASK with a table of this column: one row for true, none for false."""
 _ENDINGS = (b"]}}", b'"boolean":true}', b'"boolean":false}')
 _ENDING_BYTES = 64
 _DECLARES = frozenset({"BASE", "PREFIX", "VERSION"})
@@ -477,7 +479,10 @@ def _parsed(reply: Reply) -> Results:
             return _triples(ox.parse(reply.body, format=ox.RdfFormat.N_TRIPLES))
         if not b"".join(reply.body[-_ENDING_BYTES:].split()).endswith(_ENDINGS):
             raise ValueError("it ends too early")
-        return ox.parse_query_results(results_with_blank_nodes(reply.body), format=ox.QueryResultsFormat.JSON)
+        body = results_with_blank_nodes(reply.body)
+        if _ROW_OF_ASK in body[:_MAX_HEAD_BYTES]:
+            body = b'{"head":{},"boolean":%s}' % (b"true" if b'"value"' in body else b"false")
+        return ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
 
 
 @contextmanager

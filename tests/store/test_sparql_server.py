@@ -403,6 +403,17 @@ def test_a_reply_that_is_cut_or_has_an_error_in_it_is_refused(body: bytes) -> No
         ServerStore.open(address, None)
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(b"", False), (b'{"__ASK_RETVAL":{"type":"typed-literal","datatype":"urn:integer","value":"1"}}', True)],
+)
+def test_a_question_that_virtuoso_answers_by_a_row_has_a_boolean(rows: bytes, expected: bool) -> None:
+    body = b'{"head":{"link":[],"vars":["__ASK_RETVAL"]},"results":{"distinct":false,"bindings":[' + rows + b"]}}"
+    with replying(200, body) as (address, _):
+        quads = ServerQuads(SparqlConnection(ServerAddress.of(address)), writer="reader")
+        assert bool(quads.query("ASK { ?s ?p ?o }")) is expected
+
+
 def test_a_server_that_does_not_undo_a_request_whole_is_not_written_to() -> None:
     nothing = b'{"head":{"vars":[]},"results":{"bindings":[]}}'
     with replying(200, nothing) as (address, _):
