@@ -79,3 +79,7 @@ def test_the_server_knows_them_too_and_tells_mistakes_with_their_mend(kb: Knowle
         assert "is not closed" in told["detail"]
         known = running.client.get("/editor/terms").json()
         assert known["declared"]["zoo"] == "http://example.org/zoo#"
+        query = "SELECT (COUNT(?n) AS ?names) { ?s a zoo:Cat ; kg:text ?n . ?s barn:door ?d }"
+        found = running.client.post("/check", json={"query": query}).json()["findings"]
+        undeclared = [each["message"] for each in found if each["rule"] == "undeclared-prefix"]
+        assert undeclared == ["The prefix barn: isn't declared."]
