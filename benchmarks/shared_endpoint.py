@@ -75,7 +75,8 @@ class _Server:
 class _Seen:
     """What clients met: seconds of each short query, statuses by kind, numbers of acknowledged writes, memory in MB.
 
-    ``waited`` are the seconds that the clients' own process was ready and had no processor (Linux; else 0).
+    ``waited`` are the seconds that the clients' own process was ready and had no processor, ``stolen`` those of all
+    processors that the host of the machine gave to others ("steal"; Linux, else 0).
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -83,6 +84,7 @@ class _Seen:
     acknowledged: list[int] = field(default_factory=list)
     memory: float = 0.0
     waited: float = 0.0
+    stolen: float = 0.0
     slow_bytes: int = 0
 
     def p(self, percent: float) -> float:
@@ -114,7 +116,8 @@ def _print(quiet: _Seen, loaded: _Seen) -> None:
     for name, seen in (("quiet", quiet), ("loaded", loaded)):
         figures = ", ".join(f"p{percent} {seen.p(percent):.1f} ms" for percent in (50, 95, 99))
         print(f"{name}: {len(seen.seconds)} short queries, {figures}; memory {seen.memory:.0f} MB")
-        print(f"  the clients themselves waited {seen.waited:.1f} s for the processor")
+        waited = f"the clients themselves waited {seen.waited:.1f} s for the processor"
+        print(f"  {waited}, the host took {seen.stolen:.1f} s of it")
         print("  " + ", ".join(f"{kind} {status}: {count}" for (kind, status), count in sorted(seen.statuses.items())))
     print(f"short queries' p95: {loaded.p(95) / quiet.p(95):.2f} times the quiet one")
     print(f"slow clients took {loaded.slow_bytes:,} bytes")
@@ -132,7 +135,7 @@ async def _measured(server: _Server, seconds: float) -> tuple[_Seen, _Seen]:
 async def _part(server: _Server, chunks: Sequence[str], seconds: float, *, loaded: bool) -> _Seen:
     """Send requests for as long; with load, the server is killed at the end, while the writer is at work."""
     seen, over = _Seen(), asyncio.Event()
-    waited = _seconds_without_processor()
+    waited, stolen = _seconds_without_processor(), _seconds_stolen()
     tasks = [asyncio.create_task(_short(server, chunks, seen, over)) for _ in range(_SHORT_CONNECTIONS)]
     tasks.append(asyncio.create_task(_watch(server, seen, over)))
     if loaded:
@@ -141,7 +144,7 @@ async def _part(server: _Server, chunks: Sequence[str], seconds: float, *, loade
         tasks.append(asyncio.create_task(_write(server, seen, over)))
     await asyncio.sleep(seconds)
     over.set()
-    seen.waited = _seconds_without_processor() - waited
+    seen.waited, seen.stolen = _seconds_without_processor() - waited, _seconds_stolen() - stolen
     if loaded:
         server.kill()
     for ended in await asyncio.gather(*tasks, return_exceptions=True):
@@ -153,6 +156,12 @@ async def _part(server: _Server, chunks: Sequence[str], seconds: float, *, loade
 def _seconds_without_processor() -> float:
     account = Path("/proc/self/schedstat")
     return int(account.read_text(encoding="ascii").split()[1]) / 1e9 if account.exists() else 0.0
+
+
+def _seconds_stolen() -> float:
+    account = Path("/proc/stat")
+    ticks = int(account.read_text(encoding="ascii").split()[8]) if account.exists() else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 async def _short(server: _Server, chunks: Sequence[str], seen: _Seen, over: asyncio.Event) -> None:

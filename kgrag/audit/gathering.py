@@ -53,7 +53,8 @@ def _as_one(group: Sequence[AuditFinding], check: Check, target: AuditTarget) ->
     first = group[0]
     of_values = len({finding.focus for finding in group}) == 1
     named = list(dict.fromkeys(finding.value if of_values else finding.focus for finding in group))
-    examples = ", ".join(named[:_MAX_EXAMPLES]) + (", …" if len(named) > _MAX_EXAMPLES else "")
+    more = len(named) - _MAX_EXAMPLES
+    examples = ", ".join(named[:_MAX_EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
     marks = tuple(sorted(finding.fingerprint for finding in group))
     count, among = len(group), _among(check, target)
     share = f"{count} of {among}" if among >= count else str(count)

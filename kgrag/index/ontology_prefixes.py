@@ -1,8 +1,10 @@
 """The prefixes of the loaded ontologies: every query and update may use them without declaring them.
 
 An ontology can say which prefix it prefers (``vann:preferredNamespacePrefix``). Of the others, the name of the ontology
-is taken: ``http://www.w3.org/ns/dcat`` is ``dcat:``, ``http://xmlns.com/foaf/0.1/`` is ``foaf:``. A prefix of kgrag's
-own means the same in every knowledge base, and of two ontologies that want the same one, the first by IRI has it.
+is taken: ``http://www.w3.org/ns/dcat`` is ``dcat:``, ``http://xmlns.com/foaf/0.1/`` is ``foaf:``. Where its terms are
+in namespaces below that name (``…/pizza/pizza.owl#`` of ``…/pizza``), the one with most of them is taken. A prefix of
+kgrag's own means the same in every knowledge base, and of two ontologies that want the same one, the first by IRI has
+it.
 
 Queries read: ``schema/ontologies``, ``schema/namespaces``.
 """
@@ -89,11 +91,13 @@ def _read(store: TripleStore) -> Mapping[str, str]:
 
 
 def _derived(counted: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """Yield a prefix for the largest namespace of each graph that is the ontology's own."""
+    """Yield a prefix for the namespace of each graph that is its ontology's name, else for the largest below it."""
+    rows = [((ontology or graph).rstrip("#/"), graph, space) for graph, ontology, space, _ in counted]
+    own = [(graph, space) for name, graph, space in rows if space.rstrip("#/") == name]
+    below = [(graph, space) for name, graph, space in rows if space.startswith(f"{name}/")]
     done = set()
-    for graph, ontology, space, _ in counted:
-        own = (ontology or graph).rstrip("#/")
-        if graph not in done and space.rstrip("#/") == own and (name := _name_of(own)):
+    for graph, space in own + below:
+        if graph not in done and (name := _name_of(space.rstrip("#/"))):
             done.add(graph)
             yield name, space
 

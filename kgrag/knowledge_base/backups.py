@@ -44,7 +44,7 @@ def backup(store: TripleStore, folder: Path | None, settings: Settings, target: 
     partial = target.with_name(f".partial-{target.name}")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir(parents=True)
+        partial.mkdir(mode=0o700, parents=True)  # for its owner alone, as the folder that it is a copy of
         store.snapshot(partial / "store")
         kept_files.copy(folder, partial, settings=as_toml(settings))
         quads = _read_through(partial / "store", settings)

@@ -8,6 +8,7 @@ error objects of OpenAI: ``message``, ``type``, ``param``, ``code``.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -28,7 +29,7 @@ from kgrag.errors import (
 )
 from kgrag.server.readers.reader_request import Overloaded, TookTooLong
 
-__all__ = ["Problem", "openai_json", "problem_json", "problem_of", "problem_response"]
+__all__ = ["Problem", "openai_json", "over_http", "problem_json", "problem_of", "problem_response"]
 
 _STATUS: dict[type[KgragError], int] = {
     TookTooLong: 504,
@@ -40,6 +41,13 @@ _STATUS: dict[type[KgragError], int] = {
     InputError: 400,
 }
 """Errors whose message is for the client; the first that fits."""
+
+_REQUESTS = (
+    (re.compile(r"`kgrag build ([^ `]+)[^`]*`"), r"`POST /build/\1`"),
+    (re.compile(r"`kgrag ingest PATH`"), "`POST /documents`"),
+    (re.compile(r"`kgrag load ONTOLOGY`"), "`PUT /graphs?graph=IRI`"),
+)
+"""What does over HTTP what a command does that a message names."""
 
 _OPENAI_PATHS = "/v1/"
 _OPENAI_KINDS: dict[int, tuple[str, str | None]] = {
@@ -103,11 +111,26 @@ def problem_of(error: Exception) -> Problem:
         if isinstance(error, kind):
             seconds = error.retry_after if isinstance(error, Overloaded) else 1
             headers = {"Retry-After": str(seconds)} if status == 503 else {}
-            return Problem(status, str(error), headers, more=_place(error))
+            return Problem(status, over_http(error), headers, more=_place(error))
     _LOG.error("a request failed", exc_info=error)
     if isinstance(error, KgragError):
         return Problem(503, "the store cannot serve this now. The server's log has the reason.", {"Retry-After": "5"})
     return Problem(500, "something went wrong within the server. Its log has the reason.")
+
+
+def over_http(error: KgragError) -> str:
+    """Return the message of an error with requests in place of the commands that would do what is missing.
+
+    >>> over_http(NotBuilt("method 'cg_rag' has no citation graph yet. Run `kgrag build cg_rag` first."))
+    "method 'cg_rag' has no citation graph yet. Send `POST /build/cg_rag` first, or use /workbench."
+    """
+    message = str(error)
+    if not isinstance(error, NotBuilt):
+        return message
+    sent = message
+    for command, request in _REQUESTS:
+        sent = command.sub(request, sent)
+    return message if sent == message else re.sub(r"Run (.+) first\.", r"Send \1 first, or use /workbench.", sent)
 
 
 def _place(error: KgragError) -> dict[str, object]:

@@ -113,7 +113,7 @@ def _opens_pattern(found: Sequence[Token], place: int) -> bool:
         return False
     if before == ")" or second == "VALUES":  # VALUES (?a ?b) { … }, VALUES ?a { … }; FILTER(…) { … } is left alone too
         return False
-    return found[place - 1].kind != "variable" or second == "GRAPH"
+    return found[place - 1].kind != "variable" or second not in ("SERVICE", "SILENT")
 
 
 def _constants(found: Sequence[Token], place: int, names: Mapping[str, str]) -> tuple[int, str, list[str]] | None:

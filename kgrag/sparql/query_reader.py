@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ _UPDATES = {
 _Item = TypeVar("_Item", Aggregate, Pattern, Filter, Inline, Use)
 
 
-def read(text: str, *, limits: Limits | None = None) -> Query:
+def read(text: str, *, limits: Limits | None = None, prefixes: Mapping[str, str] | None = None) -> Query:
     """Read a SPARQL query: its triple patterns with their places and contexts, and what else a check asks for.
 
     OBQC, section 3.1 (which takes the basic graph patterns only). Linear in the length of the text.
@@ -34,6 +34,7 @@ def read(text: str, *, limits: Limits | None = None) -> Query:
     Args:
         text: a query; an update is recognised, not read.
         limits: the most characters and the deepest nesting.
+        prefixes: those that need no declaration, beside rdf, rdfs, owl, xsd and skos.
 
     Raises:
         InvalidSPARQL: not SPARQL, or beyond a limit; with line and column.
@@ -48,7 +49,9 @@ def read(text: str, *, limits: Limits | None = None) -> Query:
     """
     limits = limits or Limits()
     try:
-        return QueryReader(text, limits).query()
+        reader = QueryReader(text, limits)
+        reader.known = {**DEFAULT_PREFIXES, **(prefixes or {})}
+        return reader.query()
     except RecursionError:
         raise InvalidSPARQL(
             f"the query is nested too deep to be read (limit {limits.depth}). Write it flatter."
@@ -96,7 +99,7 @@ class QueryReader(Selections):
         self.advance()
         if self.kind not in follows and self.word not in follows:
             self.expected("SELECT, ASK, CONSTRUCT or DESCRIBE, or an update")
-        return Query(self.text, "UPDATE", {**DEFAULT_PREFIXES, **self.declared})
+        return Query(self.text, "UPDATE", {**self.known, **self.declared})
 
     def _select(self) -> list[Selected]:
         selection = Selection(0)
@@ -183,7 +186,7 @@ class QueryReader(Selections):
         return Query(
             text=self.text,
             form=form,
-            prefixes={**DEFAULT_PREFIXES, **self.declared},
+            prefixes={**self.known, **self.declared},
             assumed=tuple(self.assumed),
             patterns=self._grouped(self.patterns),
             template=tuple(self.template),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -75,6 +76,7 @@ class Terms(Scanner):
     def __init__(self, text: str, limits: Limits) -> None:
         super().__init__(text, limits)
         self.declared: dict[str, str] = {}
+        self.known: Mapping[str, str] = DEFAULT_PREFIXES
         self.base = ""
         self.assumed: dict[str, None] = {}
         self.problems: list[Problem] = []
@@ -158,7 +160,7 @@ class Terms(Scanner):
         token = self.text[start:end]
         match = _BRACKETED.fullmatch(token)
         prefix = match[1] or "" if match else None
-        space = None if prefix is None else self.declared.get(prefix, DEFAULT_PREFIXES.get(prefix))
+        space = None if prefix is None else self.declared.get(prefix, self.known.get(prefix))
         if space is None or space.startswith(f"{prefix}:"):
             return self._named_node(token[1:-1])
         name = token[1:-1]
@@ -180,9 +182,9 @@ class Terms(Scanner):
         return node
 
     def _missing(self, prefix: str, start: int, end: int) -> str:
-        if prefix in DEFAULT_PREFIXES:
+        if prefix in self.known:
             self.assumed[prefix] = None
-            return DEFAULT_PREFIXES[prefix]
+            return self.known[prefix]
         known = _WELL_KNOWN.get(prefix)
         mend = Edit(0, 0, f"PREFIX {prefix}: <{known}>\n") if known else None
         what = f"the prefix {prefix}: is not declared. Add PREFIX {prefix}: <...> at the beginning."

@@ -405,6 +405,23 @@ def test_an_update_of_one_document_reads_no_other(store, tmp_path, reads, update
     assert bool(found) == bool(index.search(found or "peas", 1))
 
 
+@pytest.mark.parametrize(
+    "update",
+    [
+        "INSERT DATA { GRAPH <urn:data> { <urn:s> <urn:p> 1 } }",
+        "INSERT { GRAPH <urn:data> { ?s <urn:p> ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }",
+        "CLEAR GRAPH <urn:data>",
+    ],
+)
+def test_an_update_of_another_graph_reads_no_text(store, tmp_path, reads, update):
+    _add(store, "Rye is sown.")
+    store.update("INSERT DATA { GRAPH <urn:data> { <urn:s> <urn:p> 0 } }")
+    index = bm25.fresh(store, tmp_path)
+    store.update(update)
+    assert bm25.fresh(store, tmp_path).same_as(index)
+    assert reads == [None]
+
+
 @pytest.mark.parametrize("last", [".npz", "chunk.npz"])
 def test_a_kill_between_two_files_leaves_the_earlier_index_and_the_next_use_goes_on(store, tmp_path, monkeypatch, last):
     """The segment of what is new is written and its list is not, or neither is removed what it replaced."""

@@ -44,6 +44,16 @@ def test_an_ontology_gives_its_preferred_prefix_or_one_by_its_name_and_none_of_k
         assert found == PREFIXES
 
 
+def test_terms_below_the_name_of_their_ontology_have_a_prefix_too(tmp_path: Path) -> None:
+    kb = KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder())
+    text = ZOO.replace("zoo#", "zoo/animals.owl#") + " <http://example.org/zoo/plants#Oak> a owl:Class ."
+    Path(tmp_path, "zoo.ttl").write_text(f"{text} <http://example.org/zoo/animals.owl#Dog> a owl:Class .", "utf-8")
+    kb.load(tmp_path / "zoo.ttl")
+    with kb:
+        assert ontology_prefixes(kb.store)["animals"] == "http://example.org/zoo/animals.owl#"
+        assert "plants" not in ontology_prefixes(kb.store)
+
+
 def test_they_are_known_in_queries_and_updates_and_follow_what_is_loaded(kb: KnowledgeBase, tmp_path: Path) -> None:
     with kb:
         assert kb.query("ASK { zoo:Cat a owl:Class }")
@@ -69,3 +79,7 @@ def test_the_server_knows_them_too_and_tells_mistakes_with_their_mend(kb: Knowle
         assert "is not closed" in told["detail"]
         known = running.client.get("/editor/terms").json()
         assert known["declared"]["zoo"] == "http://example.org/zoo#"
+        query = "SELECT (COUNT(?n) AS ?names) { ?s a zoo:Cat ; kg:text ?n . ?s barn:door ?d }"
+        found = running.client.post("/check", json={"query": query}).json()["findings"]
+        undeclared = [each["message"] for each in found if each["rule"] == "undeclared-prefix"]
+        assert undeclared == ["The prefix barn: isn't declared."]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def test_a_backup_holds_weights_completions_and_the_log_of_writes(filled: Path, 
     with opened(filled) as kb:
         kb.backup(tmp_path / "copy.kb")
     assert kept(tmp_path / "copy.kb") == (b"weights", "rye", "{}\n")
+    assert os.name != "posix" or (tmp_path / "copy.kb").stat().st_mode & 0o077 == 0
 
 
 def test_a_backup_lists_each_file_with_its_checksum(filled: Path, tmp_path: Path) -> None:

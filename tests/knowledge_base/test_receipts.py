@@ -166,6 +166,14 @@ def test_one_in_memory_has_unsigned_receipts() -> None:
     )
 
 
+def test_what_builds_did_is_no_receipt() -> None:
+    with opened(None) as kb:
+        receipt = erased(kb)
+        built = f"<urn:x:build> a <http://www.w3.org/ns/prov#Activity> ; {KG.method} 'sire_rag'"
+        kb.update(f"INSERT DATA {{ GRAPH {kb.store.names.provenance} {{ {built} }} }}")
+        assert [each.iri for each in kb.receipts()] == [receipt]
+
+
 def test_the_command_lists_receipts_and_fails_for_one_that_does_not_hold(folder: Path, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["receipts", "--kb", str(folder)])
     assert shown.exit_code == 0

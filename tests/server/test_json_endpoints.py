@@ -382,4 +382,4 @@ def test_others_are_served_while_a_model_is_waited_for(
 def test_a_method_that_is_not_built_is_told(slow: tuple[Inside, threading.Event, list[Exception]]) -> None:
     reply = slow[0].post("/ask", question=QUESTION, method="og_rag")
     assert told(reply)["status"] == 409
-    assert "kgrag build og_rag" in reply.json()["detail"]
+    assert reply.json()["detail"].endswith("Send `POST /build/og_rag` first, or use /workbench.")

@@ -8,8 +8,11 @@ import httpx
 import pytest
 
 from kgrag import KnowledgeBase
+from kgrag.knowledge_base import user_queries
+from kgrag.server import sparql_endpoints
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.settings import Settings
+from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
 
@@ -70,11 +73,21 @@ def test_from_is_limited_as_the_parameters_are(live: Inside) -> None:
     assert (refused.status_code, "FROM" in refused.json()["detail"]) == (400, True)
 
 
-def test_a_filter_by_a_long_list_gives_what_the_list_gives(live: Inside) -> None:
+def test_a_filter_by_a_long_list_gives_what_the_list_gives_as_a_join(
+    live: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined = []
+    for module in (sparql_endpoints, user_queries):
+        monkeypatch.setattr(
+            module,
+            "with_values_for_lists",
+            lambda text, prefixes: joined.append(with_values_for_lists(text, prefixes)) or joined[-1],
+        )
     listed = ", ".join(f"<urn:x:{number:02}>" for number in range(0, 400, 2))
     text = f"SELECT ?g {{ GRAPH ?g {{ ?s <urn:p> ?o }} FILTER(?g IN ({listed})) }}"
     assert len(live.client.post("/sparql", data={"query": text}).json()["results"]["bindings"]) == 20
     assert len(live.kb.query(text)) == 20  # type: ignore[arg-type]
+    assert ["VALUES" in each for each in joined] == [True, True]
 
 
 def test_void_comes_in_pages_that_link_to_each_other(live: Inside, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ Deviations:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -48,12 +48,14 @@ class Options:
 
     ``profile`` "paper" keeps the paper's eight rules, all of them errors in any context. ``rules`` is a folder of
     further rules. ``head`` is how bad a selected identifier is. Terms in the namespaces ``allowed`` count as defined.
+    ``prefixes`` need no declaration in the query.
     """
 
     profile: Profile = "default"
     rules: Path | None = None
     head: Literal["warning", "error"] = "warning"
     allowed: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ def examine(
     """
     rules = chosen(options.profile, options.rules)
     try:
-        asked = read(query) if isinstance(query, str) else query
+        asked = read(query, prefixes=options.prefixes) if isinstance(query, str) else query
     except InvalidSPARQL as error:
         message = re.sub(r"^line \d+, column \d+(?::| )\s*", "", str(error))
         graph = syntax_graph(message, _place(error, str(query)))

@@ -7,7 +7,7 @@ itself, ``poly_rag`` as its topmost layer. Prompts read: ``obqc/*``. Queries rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Literal
@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from kgrag import prompting
 from kgrag.errors import InvalidSettings, NotBuilt, ReplyCut, ReplyUnusable, UnsupportedTask
 from kgrag.index import vector_spaces
-from kgrag.index.ontology_prefixes import ontologies
+from kgrag.index.ontology_prefixes import ontologies, ontology_prefixes
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm import structured_output
 from kgrag.model import Answer, Citation, Prompt, Term, Usage
@@ -159,14 +159,18 @@ class Asker:
     def checked(self, sparql: str) -> Check:
         """Check a query against the ontologies and, unless ``data`` is off, the data of the store.
 
+        Prefixes that a query of the store may use without declaring them need no declaration here.
+
         Raises:
             NotBuilt: no ontology is loaded.
         """
         index, view = self._loaded()
-        return self._checked(sparql, index, view if self.data else None)
+        return self._checked(sparql, index, view if self.data else None, ontology_prefixes(self.store))
 
-    def _checked(self, sparql: str, index: OntologyIndex, view: DataView | None) -> Check:
-        options = Options(profile=self.profile)
+    def _checked(
+        self, sparql: str, index: OntologyIndex, view: DataView | None, prefixes: Mapping[str, str] | None = None
+    ) -> Check:
+        options = Options(profile=self.profile, prefixes=prefixes or {})
         return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
 
     def mended(self, sparql: str, *, question: str = "") -> Outcome:

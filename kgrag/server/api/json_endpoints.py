@@ -32,7 +32,7 @@ from kgrag.resources import closest
 from kgrag.server.api.pattern_counts import counted_patterns
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.media_types import choose, main_type
-from kgrag.server.problems import Problem, problem_json, problem_of
+from kgrag.server.problems import Problem, over_http, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of, writer_of
@@ -237,7 +237,7 @@ async def check(request: Request) -> Response:
             return {
                 "valid": True,
                 "findings": [],
-                "notes": [str(error)],
+                "notes": [over_http(error)],
             }  # without an ontology, counts are all there is
         document = checked.to_json()
         if body.repair:

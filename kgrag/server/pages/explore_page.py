@@ -159,7 +159,7 @@ async def pyramid(request: Request) -> Response:
     catalogue = state_of(request).dataset.names.catalogue
     table = await kept(request, "pages/pyramid", catalogue=catalogue)
     if not len(table):
-        raise Problem(404, "there is no pyramid here. `kgrag build poly_rag` makes one.")
+        raise Problem(404, "there is no pyramid here. `POST /build/poly_rag` makes one, or /workbench/build.")
     kinds = {row[0]: row[1] for row in (await kept(request, "pages/kinds", catalogue=catalogue)).values()}
     answered = request.query_params.get("layer", "")[:40]
     found = {row[0]: (int(row[1]), int(row[2] or 0)) for row in table.values()}

@@ -35,13 +35,13 @@ class FindingWriter:
     >>> naming = Naming({"e": "https://example.org/"}, "urn:kgrag:", labels={"https://example.org/A": "an A"})
     >>> of_all = FindingWriter(naming, {}).shown("https://example.org/A https://example.org/B", "Of x: none.")
     >>> [term.name for term in of_all.terms], of_all.after
-    (['an A', 'e:B'], ' Of x: none.')
+    (['an A', 'e:B'], ': Of x: none.')
     >>> longer = "https://example.org/AB is above https://example.org/A."
     >>> found = FindingWriter(naming, {}, linked=False).shown("https://example.org/A", longer)
     >>> found.before, [(term.name, term.href) for term in found.terms], found.after
     ('e:AB is above ', [('e:A', '')], '.')
     >>> FindingWriter(naming, {}).shown("https://example.org/A", f"2 of 9 terms have none. {LISTS_THEM}").after
-    ' 2 of 9 terms have none.'
+    ': 2 of 9 terms have none.'
 
     Attributes:
         naming: writes IRIs, and links to those that have a page.
@@ -61,7 +61,7 @@ class FindingWriter:
         unnamed = [namespace for namespace in self.own if namespace not in self.naming.prefixes.values()]
         short, _ = name_writer(unnamed, self.naming.prefixes, self.labels)
         mention = re.search(rf"{re.escape(focus)}(?![\w/#-])", message)
-        before, after = (message[: mention.start()], message[mention.end() :]) if mention else ("", f" {message}")
+        before, after = (message[: mention.start()], message[mention.end() :]) if mention else ("", f": {message}")
         terms = tuple(map(self._term, terms_of([focus]))) or (Shown(short(focus)),)
         return FindingShown(
             short(before), terms, short(after), check, self.naming.property(path) if terms_of([path]) else None

@@ -22,7 +22,7 @@ from kgrag.querying.text_to_sparql.row_evidence import Row
 from kgrag.querying.text_to_sparql.row_facts import Triple, names_in, triples_behind
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
-from kgrag.server.problems import Problem
+from kgrag.server.problems import Problem, over_http
 from kgrag.server.server_state import state_of, workers_of
 from kgrag.server.stored_rows import rows
 from kgrag.sparql.query_reader import read
@@ -93,7 +93,7 @@ def _checked(kb: KnowledgeBase, sparql: str) -> tuple[Sequence[Finding], str]:
     try:
         return kb.check(sparql).findings, ""
     except NotBuilt as error:
-        return (), str(error)
+        return (), over_http(error)
 
 
 async def _graphs(request: Request, triples: Sequence[Triple]) -> dict[Triple, list[ox.NamedNode]]:

@@ -31,7 +31,7 @@ from kgrag.server.api import document_endpoints, job_endpoints, proposal_endpoin
 from kgrag.server.pages.iri_links import naming_for
 from kgrag.server.pages.page_rendering import guarded
 from kgrag.server.pages.workbench_forms import Fields, Sent, form_of, json_of, reply_to, to_job, work_page
-from kgrag.server.problems import Problem, problem_of
+from kgrag.server.problems import Problem, over_http, problem_of
 from kgrag.server.server_state import state_of, workers_of
 from kgrag.text import metadata
 from kgrag.text.json_documents import document_json
@@ -229,7 +229,7 @@ async def proposals(request: Request) -> Response:
             query = urlencode({"method": method})
             listed = json_of(await reply_to(request, proposal_endpoints.listed, sent, method="GET", query=query))
     except NotBuilt as error:
-        listed, values["problem"] = [], str(error)
+        listed, values["problem"] = [], over_http(error)
     except (Problem, InputError) as error:
         problem = problem_of(error)
         status, values["problem"], listed = problem.status, str(problem), []
