@@ -172,8 +172,8 @@ class Proposes(Protocol):
     def decide(self, name: str, decision: Literal["open", "accepted", "rejected"]) -> Proposed:
         """Decide about a proposal, by IRI or label. Raises UnknownName."""
 
-    def proposals_picture(self) -> bytes:
-        """Return a picture of what was compared, as PNG. Raises NotBuilt, InvalidSettings."""
+    def proposals_picture(self) -> str:
+        """Propose anew, and return a picture of what was compared, as SVG. Raises NotBuilt, InvalidSettings."""
 
 
 @runtime_checkable

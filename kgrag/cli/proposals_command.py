@@ -42,7 +42,7 @@ def proposals(
     ] = None,
     reopen: Annotated[list[str] | None, typer.Option("--reopen", help="Take a decision back; may be repeated.")] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Propose anew and draw both layers into this PNG.")
+        Path | None, typer.Option("--picture", help="Propose anew and draw both layers into this SVG.")
     ] = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
     server: ServerOption = None,
@@ -93,7 +93,7 @@ def _decided(
             for name in names:
                 proposing.decide(name, _DECISIONS[verb])
         if picture is not None:
-            picture.write_bytes(proposing.proposals_picture())
+            picture.write_text(proposing.proposals_picture(), encoding="utf-8")
         wordings = proposing.wordings()
         return [
             {

@@ -1,10 +1,12 @@
 """Gaussians of two layers, and what is dense in the one and sparse in the other."""
 
+import re
+
 import numpy as np
 import pytest
 
 from kgrag.errors import InvalidSettings
-from kgrag.methods.poly_rag.completion import Gaussian, fitted, medoids, priorities, reduced
+from kgrag.methods.poly_rag.completion import Gaussian, fitted, medoids, picture, priorities, reduced
 
 
 def cloud(centre: float, count: int, size: int = 4, seed: int = 0) -> np.ndarray:
@@ -61,10 +63,13 @@ def test_a_layer_without_phrases_is_refused() -> None:
         reduced(np.ones((1, 8), np.float32), np.ones((5, 8), np.float32), dimensions=2)
 
 
-def test_the_picture_is_a_png() -> None:
-    pytest.importorskip("matplotlib")
-    from kgrag.methods.poly_rag.completion import picture
-
+def test_the_picture_has_both_layers_and_the_name_of_each_proposal_as_text() -> None:
     space = reduced(cloud(0, 20).astype(np.float32), cloud(2, 30).astype(np.float32), dimensions=2)
     found = medoids(space.graph, np.arange(30.0), fraction=0.5, clusters=2)
-    assert picture(space, found, ["$x_{", "two"]).startswith(b"\x89PNG")
+    drawn = picture(space, found, ["<script>", "two"])
+    assert drawn.count("<circle") == 2 * (20 + 30) + sum(len(one.members) for one in found)
+    assert "&lt;script&gt;</title>" in drawn
+    assert "<script>" not in drawn
+    places = [float(place) for place in re.findall(r'c[xy]="([^"]+)"', drawn)]
+    assert min(places) >= 0
+    assert max(places) <= 600

@@ -17,6 +17,8 @@ from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG, PROV, RDF, RDFS, XSD
+from tests.methods.test_poly_rag import SCHEMA, lines
+from tests.methods.test_poly_rag_growth import TRIPLES
 from tests.server.inside import KEY, Inside, demonstration, served
 
 PAGES = ["/workbench", "/workbench/graphs", "/workbench/build", "/workbench/proposals", "/workbench/update"]
@@ -186,6 +188,23 @@ def test_proposals_are_accepted_and_refused(live: Inside) -> None:
     unknown = sent(live, "/workbench/proposals", **{"decision urn:x:none": "accepted", "was urn:x:none": "open"})
     assert (unknown.status_code, "no proposal" in text(unknown)) == (400, True)
     assert live.post("/proposals", accept=[iri]).status_code == 401
+
+
+def test_both_layers_are_drawn_with_what_is_proposed(tmp_path: Path) -> None:
+    (tmp_path / "staff.ttl").write_text(SCHEMA)
+    triples = lines(tmp_path / "triples.jsonl", TRIPLES)
+    settings = Settings(model="extractive", completions="off")
+    with (
+        KnowledgeBase(tmp_path / "kb", settings=settings, embedder=HashEmbedder()) as kb,
+        served(kb) as inside,
+    ):
+        kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], triples=triples)
+        refused = sent(inside, "/workbench/proposals", step="draw", key="wrong")
+        assert (refused.status_code, "<svg" in refused.text) == (401, False)
+        drawn = lxml.html.fromstring(sent(inside, "/workbench/proposals", step="draw").text)
+        assert "has published in" in drawn.xpath("string(//svg[contains(@class, 'layers')])")
+        assert "has published in" in drawn.xpath("string(//form//legend)")
+        assert drawn.xpath("//*[@style]") == []
 
 
 def test_jobs_and_writes_are_listed_for_a_key(live: Inside) -> None:

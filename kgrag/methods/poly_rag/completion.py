@@ -3,12 +3,11 @@
 PolyRAG, section 3.2, equations 4 to 7. Embeddings of the phrases of both layers (class and attribute; subject and
 relation) are reduced by PCA, and a Gaussian with a shrunk covariance (Ledoit and Wolf) is fitted to each layer. The
 phrases of the knowledge graph with the highest priority are clustered with k-medoids; ``picture`` draws the result
-(Figure 2, with the extra ``plots``). Pure functions over arrays.
+(Figure 2). Pure functions over arrays.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgrag.drawing.layers_picture import ProposedPoint, layers_svg
 from kgrag.errors import InvalidSettings
 from kgrag.ports import Vectors
 
@@ -34,7 +34,6 @@ __all__ = [
 Numbers = npt.NDArray[np.float64]
 
 _MAX_POINTS_CLUSTERED = 2000  # time and memory of their distances grow with the square
-_MAX_POINTS_DRAWN = 5000  # of each layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +152,8 @@ def medoids(points: Numbers, priority: Numbers, *, fraction: float, clusters: in
     return sorted(ranked, key=lambda medoid: (-max(priority[place] for place in medoid.members), medoid.place))
 
 
-def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> bytes:
-    """Draw both layers in their first two dimensions, with the clusters and medoids of the proposals on top.
+def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> str:
+    """Draw both layers in their first two dimensions, with the clusters and medoids of the proposals beside them.
 
     Args:
         space: both layers, reduced; two dimensions at least.
@@ -162,34 +161,16 @@ def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> b
         labels: the name of each medoid.
 
     Returns:
-        A PNG, 1200 by 500 pixels: the layers left, the same with the proposals right.
+        An SVG: the layers left, the same with the proposals right.
 
     Raises:
-        InvalidSettings: matplotlib is not installed, or the space has one dimension.
+        InvalidSettings: the space has one dimension.
     """
     if space.graph.shape[1] < 2:
         raise InvalidSettings("a picture needs two dimensions, and the layers have too few phrases for them.")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InvalidSettings("a picture needs matplotlib: install kgrag with the extra 'plots'.") from error
-
-    def thinned(points: Numbers) -> Numbers:
-        return points[:: max(1, len(points) // _MAX_POINTS_DRAWN), :2]
-
-    figure = Figure(figsize=(12, 5), dpi=100)
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    for place, axes in enumerate((left, right)):
-        axes.scatter(*thinned(space.graph).T, s=8, c="#4c78a8", alpha=0.5, label="knowledge graph")
-        axes.scatter(*thinned(space.ontology).T, s=14, c="#f2a541", alpha=0.8, label="ontology")
-        axes.set_title("both layers" if place == 0 else "proposals")
-    for medoid, label in zip(medoids, labels, strict=True):
-        members = space.graph[list(medoid.members), :2]
-        right.scatter(*members.T, s=10, c="#d62728", alpha=0.6)
-        right.annotate(label, space.graph[medoid.place, :2], fontsize=8, parse_math=False)
-    left.legend(loc="best", fontsize=8)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": "kgrag"})
-    return buffer.getvalue()
+    flat = space.graph[:, :2]
+    proposed = [
+        ProposedPoint(label, flat[medoid.place], flat[list(medoid.members)])
+        for medoid, label in zip(medoids, labels, strict=True)
+    ]
+    return layers_svg(space.ontology[:, :2], flat, proposed)

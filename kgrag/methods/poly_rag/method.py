@@ -200,12 +200,12 @@ class PolyRag:
         """
         return proposals.proposed_attributes(self.store, self.embedder)
 
-    def proposals_picture(self) -> bytes:
-        """Draw both layers and what is proposed between them, as a PNG (Figure 2); proposes anew.
+    def proposals_picture(self) -> str:
+        """Draw both layers and what is proposed between them, as SVG (Figure 2); proposes anew.
 
         Raises:
             NotBuilt: there is no ontology with attributes, or no triple.
-            InvalidSettings: matplotlib is not there.
+            InvalidSettings: there are too few phrases for two dimensions.
         """
         from kgrag.methods.poly_rag.completion import picture
 

@@ -15,7 +15,7 @@ from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.api.write_steps import write_record, written_alone
 from kgrag.server.server_state import state_of, workers_of
 
-__all__ = ["decide", "listed"]
+__all__ = ["decide", "draw", "listed"]
 
 _Decision = Literal["accepted", "rejected", "open"]
 
@@ -56,6 +56,26 @@ async def decide(request: Request) -> Response:
         return _proposals(workers.kb, body.method)
 
     return JSONResponse(await written_alone(state_of(request), record, workers, work))
+
+
+async def draw(request: Request) -> Response:
+    """Propose anew, and return what was compared as an SVG; has no address of its own, a page of the workbench asks.
+
+    Raises:
+        Problem: 400, 401, 403, 413, 415, 422.
+        InvalidSettings: the method does not propose, or too little is there to be drawn.
+        NotBuilt: there is nothing to propose from.
+    """
+    record, workers = write_record(request, "proposals"), workers_of(request)
+    method = (await read_body(request, ProposalsParameters)).method
+
+    def work() -> str:
+        drawn = capable(workers.kb.method(method), Proposes, method).proposals_picture()
+        workers.kb.store.flush()
+        return drawn
+
+    picture = await written_alone(state_of(request), record, workers, work)
+    return Response(picture, media_type="image/svg+xml")
 
 
 def _proposals(kb: KnowledgeBase, method: str) -> list[dict[str, Any]]:

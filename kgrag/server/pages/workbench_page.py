@@ -214,13 +214,21 @@ def _number(read: type, name: str, text: str) -> Any:
 
 @guarded
 async def proposals(request: Request) -> Response:
-    """Show what a method proposes for the ontology, or decide about it."""
+    """Show what a method proposes for the ontology, decide about it, or propose anew with a picture of both layers."""
     sent = Sent(Fields()) if request.method == "GET" else await form_of(request)
     method = sent.get("method") or request.query_params.get("method", "poly_rag")
-    values: dict[str, Any] = {"method": method, "methods": having(Proposes), "proposals": [], "naming": None}
+    values: dict[str, Any] = {
+        "method": method,
+        "methods": having(Proposes),
+        "proposals": [],
+        "naming": None,
+        "picture": "",
+    }
     status, done = 200, ""
     try:
-        if request.method == "POST":
+        if sent.get("step") == "draw":
+            values["picture"] = await _drawn(request, sent, method)
+        if request.method == "POST" and not values["picture"]:
             body = {"method": method, **_decisions(sent)}
             listed = json_of(await reply_to(request, proposal_endpoints.decide, sent, json.dumps(body).encode()))
             count = sum(len(each) for name, each in body.items() if name != "method")
@@ -238,6 +246,11 @@ async def proposals(request: Request) -> Response:
     for each in listed:
         each["links"] = {name: naming.link(each[name]) for name in ("subject", "object") if _is_iri(each[name])}
     return work_page(request, "workbench_proposals.html", status, **{**values, "proposals": listed, "done": done})
+
+
+async def _drawn(request: Request, sent: Sent, method: str) -> str:
+    reply = await reply_to(request, proposal_endpoints.draw, sent, json.dumps({"method": method}).encode())
+    return bytes(reply.body).decode()
 
 
 def _is_iri(text: str) -> bool:
