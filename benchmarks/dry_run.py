@@ -83,11 +83,12 @@ TEXTS = {
 
 
 class CountingModel(HandingOn):
-    """Hands prompts on, and counts them as a plan does; ``prompts`` has each, in the order asked."""
+    """Hands prompts on, and counts them as a plan does; ``prompts`` and ``costs`` have each, in the order asked."""
 
     def __init__(self, inner: LanguageModel) -> None:
         super().__init__(inner)
         self.prompts: list[Prompt] = []
+        self.costs: list[Usage] = []
         self.usage = Usage()
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
@@ -104,6 +105,7 @@ class CountingModel(HandingOn):
     def _count(self, prompt: Prompt, reply: str) -> Usage:
         usage = Usage(1, planned(prompt).input_tokens, len(reply) // CHARACTERS_PER_TOKEN)
         self.prompts.append(prompt)
+        self.costs.append(usage)
         self.usage += usage
         return usage
 

@@ -48,6 +48,22 @@ def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declar
     assert planned(Prompt("no/such", "What?")) == Usage(1, 2, 100)
 
 
+def test_a_reply_in_parts_is_as_long_as_the_parts_that_are_asked_for() -> None:
+    paragraphs = [{"number": 1, "text": "x" * 400}]
+    asked = {"ontology": "class a", "triples": True, "paragraphs": paragraphs}
+    lengths = [
+        planned(Prompt("poly_rag/facts", "", asked | less)).output_tokens
+        for less in ({}, {"ontology": ""}, {"triples": False})
+    ]
+    assert lengths == [500, 190, 310]
+
+
+def test_a_query_grows_with_its_question_to_an_end() -> None:
+    questions = ("x" * 40, "x" * 80, "x" * 4000)
+    lengths = [planned(Prompt("obqc/ask", "", {"question": one})).output_tokens for one in questions]
+    assert lengths == [60, 120, 250]
+
+
 def test_a_plan_of_an_answer_asks_nobody_and_counts_what_asking_costs() -> None:
     kb = open_kb()
     expected = kb.planned_cost(QUESTION)
