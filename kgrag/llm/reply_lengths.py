@@ -45,7 +45,7 @@ _PRIOR_INPUTS = 2
 """Prompts of the sizes planned that count beside those of a method that followed its queries."""
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
-_DECLARED_OFF = 0.4
+_DECLARED_OFF = 0.3
 """Standard deviation of the ratio of real to declared replies of a prompt, from one round to another."""
 _DECLARED_SPREAD, _PRIOR_REPLIES = 0.4, 3
 """Standard deviation of a single reply, as a share of its planned length, and for how many replies that counts."""

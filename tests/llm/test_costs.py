@@ -93,6 +93,30 @@ def test_asking_stops_at_a_budget_of_completions_tokens_or_money() -> None:
         Budget(money=1.0)
 
 
+@pytest.mark.parametrize(
+    ("budget", "cost"),
+    [
+        (Budget(1), "3 completions"),
+        (Budget(tokens=999), "1,000 tokens"),
+        (Budget(money=0.001, price=Price(1.0, 2.0)), "0.0012 of money"),
+    ],
+)
+def test_what_may_cost_more_than_its_budget_is_refused_before_it_is_asked(budget: Budget, cost: str) -> None:
+    with pytest.raises(BudgetSpent, match=f"this may cost {cost}, and the budget is .* Nothing was asked"):
+        budget.refuse_beyond(Usage(3, 800, 200))
+    Budget(3, 1000, 0.0012, Price(1.0, 2.0)).refuse_beyond(Usage(3, 800, 200))
+
+
+def test_the_command_line_refuses_an_answer_beyond_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_kb(tmp_path / "kb"):
+        pass
+    command = ["--kb", str(tmp_path / "kb"), "ask", QUESTION, "--max-tokens", "50"]
+    assert CliRunner().invoke(app, command).exit_code == 0  # rules cost nothing
+    monkeypatch.setattr("kgrag.llm.reading_by_rules.is_by_rules", lambda _: False)
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, BudgetSpent)
+
+
 def test_a_price_is_that_of_the_longest_name_that_the_model_begins_with() -> None:
     prices = {"gpt": Price(1, 2), "gpt-mini": Price(0.1, 0.2)}
     assert price_of(prices, "gpt-mini-2026") == Price(0.1, 0.2)
@@ -137,4 +161,5 @@ def test_the_command_line_plans_an_answer(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, command, env={"KGRAG_PRICES": '{"extractive": {"input": 1, "output": 2}}'})
     found = json.loads(shown.output)
     assert found["completions"] == 1
+    assert found["note"] == "replies are taken to be as recorded of other models for answering/answer"
     assert found["price"] == round((found["input_tokens"] + 2 * found["output_tokens"]) / 1e6, 6)
