@@ -137,7 +137,7 @@ class Forecast:
         here = (
             f"{self.queries:,} queries that were paid for here, beside {_PRIOR_QUERIES}" if self.queries else "queries"
         )
-        return f"{lengths}; repairs, and answers from text after rows, to be as many as after {here} of other models"
+        return f"{lengths}; what follows a query (repairs, further answers), to be as after {here} of other models"
 
     def counts(self) -> dict[str, int]:
         """Return it as the counts of a dry run."""
