@@ -208,8 +208,8 @@ def foretold(
 def _together(forecasts: Sequence[Forecast]) -> Forecast:
     usage = sum((one.usage for one in forecasts), Usage())
     width = round(math.hypot(*(one.most.output_tokens - one.usage.output_tokens for one in forecasts)))
-    ends = (replace(usage, output_tokens=usage.output_tokens + each) for each in (-width, width))
-    return Forecast(usage, *ends)
+    least, most = (replace(usage, output_tokens=usage.output_tokens + each) for each in (-width, width))
+    return Forecast(usage, least, most)
 
 
 def _lengths(replies: Sequence[Reply]) -> Lengths:

@@ -111,7 +111,8 @@ def in_order(asked: Sequence[Asked]) -> list[tuple[Forecast, Usage]]:
 
 def off(pairs: Sequence[tuple[Forecast, Usage]], count: str) -> float:
     """Return by what share the sum of plans is above what was paid."""
-    return sum(getattr(plan.usage, count) for plan, _ in pairs) / sum(getattr(paid, count) for _, paid in pairs) - 1
+    plans = sum(float(getattr(plan.usage, count)) for plan, _ in pairs)
+    return plans / sum(float(getattr(paid, count)) for _, paid in pairs) - 1
 
 
 def _print(method: str, asked: Sequence[Asked], orders: int) -> None:

@@ -165,7 +165,7 @@ class _Planned:
     def times(self, rate: float, deviation: float) -> _Planned:
         """Return as many times as much, with the deviation of that number."""
         scaled = (rate * each for each in (self.completions, self.input, self.output, self.squares))
-        return _Planned(*scaled, unsure=deviation / rate if rate else 0.0)
+        return replace(_Planned(*scaled), unsure=deviation / rate if rate else 0.0)
 
 
 class Plan:
