@@ -72,7 +72,9 @@ DESK = RECORDED | {
     "sire_rag/facts": "Extract all facts from the numbered paragraphs",
     "sire_rag/summary": "Summarize the provided text",
 }
+QUESTION = r"Question:?\s+(\S.*?)(?:\n|$)"
 TEXTS = {
+    "ontology": r"Ontology\n-----\n(.*?)\n-----",
     "paragraphs": r"=== \w+ === paragraph \d+\n(.*?)(?==== )",
     "text": r"Data:\n-----\n(.*?)\n-----",
     "texts": r"Text:\n-----\n(.*?)\n-----",
@@ -81,11 +83,12 @@ TEXTS = {
 
 
 class CountingModel(HandingOn):
-    """Hands prompts on, and counts them as a plan does; ``prompts`` has each, in the order asked."""
+    """Hands prompts on, and counts them as a plan does; ``prompts`` and ``costs`` have each, in the order asked."""
 
     def __init__(self, inner: LanguageModel) -> None:
         super().__init__(inner)
         self.prompts: list[Prompt] = []
+        self.costs: list[Usage] = []
         self.usage = Usage()
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
@@ -102,6 +105,7 @@ class CountingModel(HandingOn):
     def _count(self, prompt: Prompt, reply: str) -> Usage:
         usage = Usage(1, planned(prompt).input_tokens, len(reply) // CHARACTERS_PER_TOKEN)
         self.prompts.append(prompt)
+        self.costs.append(usage)
         self.usage += usage
         return usage
 
@@ -150,8 +154,13 @@ def _recorded(data: Path) -> dict[str, Halves]:
         for row in map(json.loads, lines):
             text = row["messages"][-1]["content"]
             for name in (name for name, begin in kinds.items() if text.startswith(begin)):
-                _file(found, row["key"], Prompt(name, ""), row["reply"])
+                _file(found, row["key"], Prompt(name, "", _question_in(text)), row["reply"])
     return found
+
+
+def _question_in(text: str) -> dict[str, object]:
+    """Return the last question of a prompt as an input."""
+    return {"question": (regex.findall(QUESTION, text) or [""])[-1]}
 
 
 def _file(found: dict[str, Halves], key: str, prompt: Prompt, reply: str) -> None:
@@ -169,7 +178,8 @@ def _desk(desk: Path) -> dict[str, Halves]:
             variables: dict[str, object] = {
                 each: "".join(regex.findall(pattern, text, flags=regex.DOTALL)) for each, pattern in TEXTS.items()
             }
-            _file(found, file.stem, Prompt(name, "", variables), file.read_text(encoding="utf-8"))
+            inputs = {"triples": "triples", **variables, **_question_in(text)}
+            _file(found, file.stem, Prompt(name, "", inputs), file.read_text(encoding="utf-8"))
     return found
 
 
@@ -197,8 +207,9 @@ def foretold(
 
 def _together(forecasts: Sequence[Forecast]) -> Forecast:
     usage = sum((one.usage for one in forecasts), Usage())
-    width = math.hypot(*(one.most - one.usage.output_tokens for one in forecasts))
-    return Forecast(usage, round(usage.output_tokens - width), round(usage.output_tokens + width))
+    width = round(math.hypot(*(one.most.output_tokens - one.usage.output_tokens for one in forecasts)))
+    least, most = (replace(usage, output_tokens=usage.output_tokens + each) for each in (-width, width))
+    return Forecast(usage, least, most)
 
 
 def _lengths(replies: Sequence[Reply]) -> Lengths:
@@ -211,10 +222,11 @@ def _print_foretold(recorded: Mapping[str, Halves], *, least: int = _MIN_REPLIES
     errors, inside = [], []
     for kind, count, real, declared, learnt in foretold(recorded, least=least):
         offs = [one.usage.output_tokens / real - 1 for one in (declared, learnt)]
-        covers = learnt.least <= real <= learnt.most
+        covers = learnt.least.output_tokens <= real <= learnt.most.output_tokens
         print(
             f"{kind:22}{count:>8}{real:>8,}{declared.usage.output_tokens:>10,}{offs[0]:>+8.0%}"
-            f"{learnt.usage.output_tokens:>9,}{offs[1]:>+8.0%}  {learnt.least:,} to {learnt.most:,}"
+            f"{learnt.usage.output_tokens:>9,}{offs[1]:>+8.0%}  {learnt.least.output_tokens:,} to "
+            f"{learnt.most.output_tokens:,}"
             f"{'' if covers else ' (missed)'}"
         )
         errors.append(offs)

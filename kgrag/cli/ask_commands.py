@@ -37,6 +37,7 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.llm.budget import Budget
     from kgrag.llm.reply_lengths import Forecast
     from kgrag.model import Hit
 
@@ -106,7 +107,7 @@ def ask(
             _print_cost(cost, price_per_million(opened), as_json=format_ is not AnswerFormat.TEXT)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
-        asking = opened if budget is None else opened.asking(opened.within(budget))
+        asking = opened if budget is None else _within(budget, opened, question, asked)
         answer = asking.ask(question, keep=keep, **asked)
         answer = with_unsupported(answer) if mark else answer
         if format_ is AnswerFormat.JSON:
@@ -117,12 +118,23 @@ def ask(
             typer.echo(answer_text(answer, explain=explain))
 
 
+def _within(budget: Budget, opened: KnowledgeBase, question: str, asked: Mapping[str, Any]) -> KnowledgeBase:
+    """Return a knowledge base that keeps to a budget. Raises BudgetSpent: the answer may cost more than that."""
+    from kgrag.llm.reading_by_rules import is_by_rules
+
+    if not is_by_rules(opened.model.identity):  # which costs nothing
+        budget.refuse_beyond(opened.forecast(question, **asked).most)
+    return opened.asking(opened.within(budget))
+
+
 def _print_cost(cost: Forecast, price: tuple[float, float] | None, *, as_json: bool) -> None:
     counts = with_price(cost.counts(), price, digits=6)
     if as_json:
-        print_json(counts)
+        print_json({**counts, "note": cost.note})
     else:
         typer.echo("about " + counts_line(counts))
+        if cost.note:
+            note(f"note: {cost.note}")
 
 
 def retrieve(

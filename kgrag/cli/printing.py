@@ -63,7 +63,8 @@ def with_price(counts: Mapping[str, Any], price: tuple[float, float] | None, *, 
     priced = dict(counts)
     for end in ("", "_least", "_most") if price is not None else ():
         if not end or f"output_tokens{end}" in counts:
-            tokens = counts.get("input_tokens", 0), counts.get(f"output_tokens{end}", 0)
+            asked = counts.get(f"input_tokens{end}", counts.get("input_tokens", 0))
+            tokens = asked, counts.get(f"output_tokens{end}", 0)
             priced[f"price{end}"] = round(sum(map(mul, tokens, price or ())) / 1e6, digits)
     return priced
 

@@ -1,4 +1,4 @@
-"""A limit to what one build may ask of a language model."""
+"""A limit to what one build or question may ask of a language model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that a build may cost; None = no limit.
+    """The most that a build or an answer may cost; None = no limit.
 
     Args:
         completions: completions asked of the model; those from the cache are free.
@@ -42,6 +42,29 @@ class Budget:
             raise InvalidSettings(f"a budget of {given}: use 0 or more.")
         if self.money is not None and self.price is None:
             raise InvalidSettings("a budget in money needs the price of the model. Set it in kgrag.toml, [prices].")
+
+    def refuse_beyond(self, most: Usage) -> None:
+        """Refuse what may cost more than the budget, before anything is asked: an answer that is broken off is lost.
+
+        Args:
+            most: the most that it may cost, nine times in ten.
+
+        Raises:
+            BudgetSpent: that is more than the budget.
+        """
+        tokens = most.input_tokens + most.output_tokens
+        price = 0.0 if self.price is None else self.price.of(most)
+        limits = (
+            ("completions", most.completions, self.completions),
+            ("tokens", tokens, self.tokens),
+            ("of money", round(price, 6), self.money),
+        )
+        for unit, cost, limit in limits:
+            if limit is not None and cost > limit:
+                raise BudgetSpent(
+                    f"this may cost {cost:,} {unit}, and the budget is {limit:,}. Nothing was asked of the model. "
+                    "Raise the budget, or see with --dry-run what it costs about."
+                )
 
 
 class BudgetedModel:
@@ -94,7 +117,8 @@ class BudgetedModel:
         spent = self.spent
         return BudgetSpent(
             f"the budget is spent: {spent.completions:,} completions, {spent.input_tokens:,} input and "
-            f"{spent.output_tokens:,} output tokens. What they gave is kept; build again to go on from there."
+            f"{spent.output_tokens:,} output tokens. What they gave is kept; the same again with a higher budget goes "
+            "on from there."
         )
 
     def _room(self, wanted: int) -> int:

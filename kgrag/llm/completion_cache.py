@@ -65,15 +65,15 @@ _READ_REPLIES = (
     "SELECT prompt, count, planned_input, input, planned, taken, planned_squares, products, taken_squares FROM reply "
     "WHERE model = ?"
 )
-_COUNTS = (
-    "CREATE TABLE IF NOT EXISTS replies_by_method (model TEXT, method TEXT, prompt TEXT, count INTEGER, "
-    "PRIMARY KEY (model, method, prompt)) WITHOUT ROWID"
+_ASKED = (
+    "CREATE TABLE IF NOT EXISTS asked (model TEXT, method TEXT, prompt TEXT, count INTEGER, input INTEGER, "
+    "output INTEGER, PRIMARY KEY (model, method, prompt)) WITHOUT ROWID"
 )
-_ADD_COUNT = (
-    "INSERT INTO replies_by_method VALUES (?, ?, ?, 1) ON CONFLICT (model, method, prompt) DO UPDATE SET "
-    "count = count + 1"
+_ADD_ASKED = (
+    "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (model, method, prompt) DO UPDATE SET "
+    "count = count + excluded.count, input = input + excluded.input, output = output + excluded.output"
 )
-_READ_COUNTS = "SELECT prompt, count FROM replies_by_method WHERE model = ? AND method = ?"
+_READ_ASKED = "SELECT prompt, count, input, output FROM asked WHERE model = ? AND method = ?"
 _READ_PAID = "SELECT prompt, model, count, input, taken FROM reply"
 _READ_COSTS = "SELECT day, method, model, completions, input, output FROM cost ORDER BY day, method, model"
 _READ = "SELECT value FROM completion WHERE key = ?"
@@ -209,14 +209,15 @@ class CachedModel:
             return {}
         return {prompt: Lengths(*sums) for prompt, *sums in rows}
 
-    def reply_counts(self) -> dict[str, int]:
-        """Return how many replies of this model were paid for its method, by prompt."""
+    def asked_of_method(self) -> dict[str, Usage]:
+        """Return what whole replies of this model took that were paid for its method, by prompt."""
         if self.mode == "off" or (self.path is not None and not self.path.exists()):
             return {}
         try:
-            return dict(self._run(_READ_COUNTS, self.identity, self.method))
+            rows = self._run(_READ_ASKED, self.identity, self.method)
         except StorageFailed:  # as of ``costs``
             return {}
+        return {prompt: Usage(*counts) for prompt, *counts in rows}
 
     def paid_replies(self) -> dict[str, dict[str, Usage]]:
         """Return what replies took that were paid and came whole, by prompt and by the identity of the model."""
@@ -240,7 +241,8 @@ class CachedModel:
             if used.output_tokens and completion.finish == "stop":
                 taken = Lengths.of(planned(prompt), used)
                 self._run(_ADD_REPLY, self.identity, prompt.name, *(getattr(taken, one.name) for one in fields(taken)))
-                self._run(_ADD_COUNT, self.identity, self.method, prompt.name)
+                counts = used.completions, used.input_tokens, used.output_tokens
+                self._run(_ADD_ASKED, self.identity, self.method, prompt.name, *counts)
 
     def _key(self, prompt: Prompt) -> str:
         parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
@@ -336,7 +338,7 @@ class CachedModel:
             connection.execute(_TABLE)
             connection.execute(_COSTS)
             connection.execute(_REPLIES)
-            connection.execute(_COUNTS)
+            connection.execute(_ASKED)
         except sqlite3.DatabaseError:
             connection.close()
             raise

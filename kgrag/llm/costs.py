@@ -2,7 +2,8 @@
 
 A prompt costs its text and the JSON schema that goes with it, at four characters a token. How long its reply will be is
 declared in the prompt's header, as it was measured: ``reply 85 tokens``, or ``reply 1.5 times text`` for one that grows
-with an input; of several such lines the least counts. Repairs of replies off their schema are not foreseen. What the
+with an input; of several such lines the least counts. Lines ``reply 2 times text where triples`` are parts of a reply,
+which are added up, each where that input is not empty. Repairs of replies off their schema are not foreseen. What the
 replies of a model were is learnt (``kgrag.llm.reply_lengths``).
 """
 
@@ -25,7 +26,10 @@ __all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices"
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
-_REPLY = regex.compile(r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))$", flags=regex.MULTILINE)
+_REPLY = regex.compile(
+    r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))(?:\s+where\s+(?P<where>\w+))?$",
+    flags=regex.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +58,27 @@ def planned(prompt: Prompt) -> Usage:
     """Return what a prompt will cost about: one completion, its text and schema, and a reply as long as usual."""
     schema = 0 if prompt.schema is None else len(json.dumps(prompt.schema, ensure_ascii=False))
     asked = math.ceil((len(prompt.text) + schema) / CHARACTERS_PER_TOKEN)
-    lengths = [
-        number * sum(map(len, strings([prompt.variables.get(name, "")]))) / CHARACTERS_PER_TOKEN if name else number
-        for number, name in _replies(prompt.name)
-    ]
+    whole, parts = [], []
+    for number, name, where in _replies(prompt.name):
+        size = sum(map(len, strings([prompt.variables.get(name, "")]))) / CHARACTERS_PER_TOKEN if name else 1
+        if not where:
+            whole.append(number * size)
+        else:
+            parts.append(number * size if prompt.variables.get(where) else 0.0)
+    lengths = [*whole, *([sum(parts)] if parts else [])]
     return Usage(1, asked, round(min(lengths, default=_DEFAULT_REPLY_TOKENS)))
 
 
 @cache
-def _replies(name: str) -> tuple[tuple[float, str], ...]:
-    """Return what the header of a prompt declares of its reply: numbers of tokens, or factors with their input."""
+def _replies(name: str) -> tuple[tuple[float, str, str], ...]:
+    """Return what the header of a prompt declares of its reply: tokens or factors, their input, and what they need."""
     try:
         header = prompting.header(name)
     except UnknownName:
         return ()
-    return tuple((float(match["number"]), match["input"] or "") for match in _REPLY.finditer(header))
+    return tuple(
+        (float(match["number"]), match["input"] or "", match["where"] or "") for match in _REPLY.finditer(header)
+    )
 
 
 def read_prices(table: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:

@@ -1,21 +1,23 @@
-"""How long replies will be: learnt from those that were paid, else as the headers of prompts declare.
+"""How long replies will be, and how many: by what this model was paid for here, beside what others did before.
 
 A header's ``reply 85 tokens`` was measured with one model on a few texts; another model, or other texts, are easily a
-third off. So what every paid completion took is added up per model and prompt, beside what was planned for it, and the
-next plan is corrected by the ratio. Each forecast has an interval that covers nine of ten sums, where replies differ
-from each other as those before did; without enough of them, as recorded replies differ from their headers. What a
-model's service counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet.
+third off. So what every paid completion took is added up per model and prompt, beside what was planned for it. The next
+plan is corrected by the ratio of both, from the first reply on: the ratio counts for as much as it is known better than
+a header is (empirical Bayes: replies that differ little from each other outweigh it soon). What a model's service
+counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet. Each forecast has an
+interval that covers nine of ten sums.
 
 What follows a query that a model wrote depends on its rows: repairs, the layer below, a second answer where the first
-leaves something open. How often each follows goes by the queries that the same method paid for, beside five of the
-rounds with readers, so that a first plan has it too, and a model that repairs less outweighs them soon.
+leaves something open; and an answer from rows is asked with less text than is planned. How often each follows and how
+long it is goes by what the same method paid for, beside a few queries of the rounds with readers, so that a first plan
+has it too. All of it is kept as sums, so that a plan reads no answers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from kgrag.llm.costs import planned
@@ -25,25 +27,28 @@ from kgrag.ports import LanguageModel
 
 __all__ = ["Forecast", "Lengths", "Plan", "forecast"]
 
-_MIN_LEARNT = 3
-"""Completions of a prompt from which its header is left aside."""
 _WRITING, _REPAIRING = "obqc/ask", "obqc/repair"
 _WITHOUT_ROWS, _ANSWERING = "poly_rag/sufficient", "answering/answer"
-_AFTER_A_QUERY = {_REPAIRING: 43 / 90, _WITHOUT_ROWS: 8 / 50, _ANSWERING: 55 / 50}
-"""How often each was asked after a query in three rounds with readers (``benchmarks/README.md``, 2026-11-24 and
-2026-11-28): repairs, the layer below where its rows do not answer, and all answers, of which one is planned."""
-_PRIOR_QUERIES = 5
-"""Queries that were paid for, from which these weigh less than what followed them."""
+_AFTER_A_QUERY = {_REPAIRING: 0.39, _WITHOUT_ROWS: 8 / 50, _ANSWERING: 55 / 50}
+"""How often each was asked after a query in rounds with readers (``benchmarks/README.md``, 2026-11-24 and 2026-11-28):
+repairs (the mean of four rounds: 38 of 60 queries in two, 4 of 20, 1 of 10), the layer below where its rows do not
+answer, and all answers, of which one is planned."""
+_PRIOR_QUERIES = 4
+"""Queries of others that count beside those paid for: rates of repairs differ between these rounds about so much."""
 _MAX_ANSWERS = 2.0
 """Answers to a question at most: from rows, then from text. Those to questions without a query are counted in, too."""
-_REPAIR_PER_QUERY = 1.3
-"""Input of a repair for that of its query: it has the query, its issues and what was tried before, too."""
+_INPUT_FROM_ROWS = 0.85
+"""Input of an answer where a query was written, for that of an answer from text, which is what is planned."""
+_REPAIR_INPUT, _REPAIR_REPLY = 1.3, 1.25
+"""A repair for its query: it has the query, its issues and what was tried before, too."""
+_PRIOR_INPUTS = 2
+"""Prompts of the sizes planned that count beside those of a method that followed its queries."""
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
-_DECLARED_OFF = 0.4
-"""Share by which what a header declares may be off as a whole, nine times in ten."""
-_DECLARED_SPREAD = 0.6
-"""Standard deviation of a single reply, as a share of its declared length."""
+_DECLARED_OFF = 0.3
+"""Standard deviation of the ratio of real to declared replies of a prompt, from one round to another."""
+_DECLARED_SPREAD, _PRIOR_REPLIES = 0.4, 3
+"""Standard deviation of a single reply, as a share of its planned length, and for how many replies that counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,89 +76,96 @@ class Lengths:
         return Lengths(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     @property
-    def learnt(self) -> bool:
-        """Whether they are enough to correct a plan by."""
-        return self.count >= _MIN_LEARNT and self.planned > 0 and self.planned_input > 0
-
-    @property
-    def ratio(self) -> float:
-        """Tokens taken for each that was planned."""
-        return self.taken / self.planned
-
-    @property
     def relative_variance(self) -> float:
-        """Variance of a reply about ratio times plan, as a share of the square of its plan."""
-        residual = self.taken_squares - 2 * self.ratio * self.products + self.ratio**2 * self.planned_squares
-        return max(0.0, residual) / (self.count - 1) * self.count / self.planned_squares
+        """Variance of a reply about ratio times plan, as a share of the square of its length; beside a usual one."""
+        prior, degrees = _DECLARED_SPREAD**2, max(0, self.count - 1)
+        if not degrees or not self.taken:
+            return prior
+        ratio = self.taken / self.planned
+        residual = max(0.0, self.taken_squares - 2 * ratio * self.products + ratio**2 * self.planned_squares)
+        own = residual / degrees * self.count / (ratio**2 * self.planned_squares)
+        return (_PRIOR_REPLIES * prior + degrees * own) / (_PRIOR_REPLIES + degrees)
 
     @property
-    def deviations(self) -> float:
-        """Standard deviations that cover nine of ten, more where few replies are known (Student's distribution)."""
-        return _NORMAL * (1 + 1.2 / (self.count - 1))
+    def weight(self) -> float:
+        """For how much these replies count, from 0 to 1; what their header declares has the rest."""
+        if not self.planned:
+            return 0.0
+        sure = self.relative_variance * self.planned_squares / self.planned**2
+        return _DECLARED_OFF**2 / (_DECLARED_OFF**2 + sure)
+
+    def ratio(self, declared: float) -> float:
+        """Return the tokens that a reply takes for each that is planned, where a header alone leads to ``declared``."""
+        return declared + self.weight * (self.taken / self.planned - declared) if self.planned else declared
 
 
 def tokens_per_planned(known: Mapping[str, Lengths]) -> float:
-    """Return what a service counts for each input token that was planned, over all prompts; 1 where too few are known.
+    """Return what a service counts for each input token that was planned, over all prompts; 1 before any was paid.
 
     >>> tokens_per_planned({"a": Lengths(3, 400, 500, 90, 30)}), tokens_per_planned({})
     (1.25, 1.0)
     """
-    learnt = [one for one in known.values() if one.learnt]
-    return sum(one.input for one in learnt) / sum(one.planned_input for one in learnt) if learnt else 1.0
+    planned_input = sum(one.planned_input for one in known.values())
+    return sum(one.input for one in known.values()) / planned_input if planned_input else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What prompts will cost about; their output tokens are from ``least`` to ``most``, nine times in ten.
+    """What prompts will cost about: each count is from ``least`` to ``most``, nine times in ten.
 
-    ``learnt`` has the prompts whose replies were learnt from, with how many were; ``declared`` the others.
+    ``learnt`` has the prompts whose replies were learnt from, with how many were; ``declared`` the others. ``queries``
+    are those that the method paid for, by which goes how often and how long what follows one is; None where nothing
+    follows.
     """
 
     usage: Usage = field(default_factory=Usage)
-    least: int = 0
-    most: int = 0
+    least: Usage = field(default_factory=Usage)
+    most: Usage = field(default_factory=Usage)
     learnt: Mapping[str, int] = field(default_factory=dict)
     declared: tuple[str, ...] = ()
+    queries: int | None = None
 
     @property
     def note(self) -> str:
-        """What the output tokens go by, for a person."""
+        """What the tokens go by, for a person."""
         paid = ", ".join(f"{count:,} paid replies to {name}" for name, count in sorted(self.learnt.items()))
         told = ", ".join(sorted(self.declared))
         parts = [f"as long as {paid}" if paid else "", f"as recorded of other models for {told}" if told else ""]
-        return f"replies are taken to be {' and '.join(filter(None, parts))}" if paid or told else ""
+        lengths = f"replies are taken to be {' and '.join(filter(None, parts))}" if paid or told else ""
+        if self.queries is None:
+            return lengths
+        here = (
+            f"{self.queries:,} queries that were paid for here, beside {_PRIOR_QUERIES}" if self.queries else "queries"
+        )
+        return f"{lengths}; what follows a query (repairs, further answers), to be as after {here} of other models"
 
     def counts(self) -> dict[str, int]:
         """Return it as the counts of a dry run."""
-        return {
-            "completions": self.usage.completions,
-            "input_tokens": self.usage.input_tokens,
-            "output_tokens": self.usage.output_tokens,
-            "output_tokens_least": self.least,
-            "output_tokens_most": self.most,
-        }
+        ends = (("", self.usage), ("_least", self.least), ("_most", self.most))
+        names = ("completions", "input_tokens", "output_tokens")
+        return {f"{name}{end}": getattr(usage, name) for name in names for end, usage in ends}
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """Prompts of one name: requests and tokens as planned, the squares of output tokens, and the doubt in their sum.
+    """Prompts of one name: requests and tokens as planned, the squares of output tokens, and how sure their number is.
 
-    ``doubt`` is the standard deviation of output tokens by how many of the prompts will be asked.
+    ``unsure`` is the standard deviation of how many will be asked, as a share of it.
     """
 
     completions: float = 0.0
     input: float = 0.0
     output: float = 0.0
     squares: float = 0.0
-    doubt: float = 0.0
+    unsure: float = 0.0
 
     def __add__(self, other: _Planned) -> _Planned:
         return _Planned(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
-    def times(self, rate: float, doubt: float) -> _Planned:
+    def times(self, rate: float, deviation: float) -> _Planned:
         """Return as many times as much, with the deviation of that number."""
         scaled = (rate * each for each in (self.completions, self.input, self.output, self.squares))
-        return _Planned(*scaled) + _Planned(doubt=doubt * self.output)
+        return replace(_Planned(*scaled), unsure=deviation / rate if rate else 0.0)
 
 
 class Plan:
@@ -185,69 +197,101 @@ class Plan:
         """What the prompts cost as declared."""
         return _rounded(self._by_prompt.values())
 
-    def forecast(self, known: Mapping[str, Lengths], asked: Mapping[str, int] | None = None) -> Forecast:
+    def forecast(self, known: Mapping[str, Lengths], asked: Mapping[str, Usage] | None = None) -> Forecast:
         """Return what the prompts will cost.
 
         Args:
             known: of each prompt that was paid before, how long its replies were.
-            asked: how often the method that is planned for paid for each prompt before, from which goes what follows a
+            asked: what the method that is planned for paid for each prompt before, from which goes what follows a
                 query; None for a model that writes none.
         """
-        counted_as = tokens_per_planned(known)
-        prompts = self._by_prompt if asked is None else self._with_what_follows(_Following(asked), known)
-        lengths = {name: _lengths(name, known) for name in prompts}
-        parts = {name: _expected(here, lengths[name], counted_as) for name, here in prompts.items()}
-        usage, spread = _rounded(parts.values()), math.hypot(*(part.doubt for part in parts.values()))
-        least = max(usage.completions, round(usage.output_tokens - spread))  # a reply has a token at least
-        learnt = {name: known[name].count for name in parts if known.get(name, Lengths()).learnt}
-        declared = tuple(name for name in parts if not lengths[name].learnt)
-        return Forecast(usage, least, round(usage.output_tokens + spread), learnt, declared)
+        written = self._by_prompt.get(_WRITING)
+        queries = None if asked is None or written is None else asked.get(_WRITING, Usage()).completions
+        tokens = {name: _in_tokens(here, known, name) for name, here in self._by_prompt.items()}
+        if asked is not None and written is not None:
+            tokens = _with_what_follows(tokens, known, asked)
+        variances = [_variances(here, known.get(name, Lengths())) for name, here in tokens.items()]
+        usage = _rounded(tokens.values())
+        widths = [_NORMAL * math.sqrt(sum(of_one)) for of_one in zip(*variances, strict=True)] or [0.0] * 3
+        sure = min(usage.completions, sum(math.ceil(one.completions) for one in tokens.values() if not one.unsure))
+        learnt = {name: known[name].count for name in tokens if known.get(name, Lengths()).count}
+        declared = tuple(name for name in tokens if name not in learnt)
+        return Forecast(usage, _end(usage, widths, -1, sure), _end(usage, widths, 1, sure), learnt, declared, queries)
 
-    def _with_what_follows(self, follow: _Following, known: Mapping[str, Lengths]) -> dict[str, _Planned]:
-        """Return the prompts, those behind a query as often as they are asked."""
-        prompts = dict(self._by_prompt)
-        query = prompts.get(_WRITING)
-        if query is None:
-            return prompts
-        prompts[_REPAIRING] = _repair(query, known.get(_REPAIRING, Lengths())).times(query.completions, 0.0)
-        for name in (_REPAIRING, _WITHOUT_ROWS, _ANSWERING):
-            if name in prompts and (name == _REPAIRING or _WITHOUT_ROWS in prompts):
-                prompts[name] = prompts[name].times(follow.rate(name), follow.deviation(name, query.completions))
-        return prompts
+
+def _end(usage: Usage, widths: Iterable[float], sign: int, sure: int) -> Usage:
+    """Return an end of an interval; what is sure is asked at least, and a reply has a token at least."""
+    middle = (usage.completions, usage.input_tokens, usage.output_tokens)
+    least = (sure, 0, sure)
+    return Usage(
+        *(max(low, round(here + sign * width)) for low, here, width in zip(least, middle, widths, strict=True))
+    )
+
+
+def _in_tokens(plan: _Planned, known: Mapping[str, Lengths], name: str) -> _Planned:
+    """Return prompts of one name in tokens as the service counts them, as long as replies to them were."""
+    lengths, counted_as = known.get(name, Lengths()), tokens_per_planned(known)
+    asked = lengths.input / lengths.planned_input if lengths.planned_input else counted_as
+    ratio = lengths.ratio(counted_as)
+    return replace(plan, input=plan.input * asked, output=plan.output * ratio, squares=plan.squares * ratio**2)
+
+
+def _variances(plan: _Planned, lengths: Lengths) -> tuple[float, float, float]:
+    """Return the variances of the number of requests, their input and output."""
+    by_number = [(plan.unsure * each) ** 2 for each in (plan.completions, plan.input, plan.output)]
+    of_ratio = (1 - lengths.weight) * _DECLARED_OFF**2 * plan.output**2
+    return by_number[0], by_number[1], by_number[2] + of_ratio + lengths.relative_variance * plan.squares
+
+
+def _with_what_follows(
+    tokens: Mapping[str, _Planned], known: Mapping[str, Lengths], asked: Mapping[str, Usage]
+) -> dict[str, _Planned]:
+    """Return the prompts in tokens, those behind a query as often and as long as they are asked."""
+    query, follow = tokens[_WRITING], _Following(asked)
+    found = {**tokens, _REPAIRING: _repair(query, known)}
+    for name in (_REPAIRING, _WITHOUT_ROWS, _ANSWERING):
+        if name in found and (name == _REPAIRING or _WITHOUT_ROWS in found):
+            one = follow.sized(name, found[name])
+            found[name] = one.times(follow.rate(name), follow.deviation(name, query.completions))
+    return found
+
+
+def _repair(query: _Planned, known: Mapping[str, Lengths]) -> _Planned:
+    """Return one repair for each query: as much longer as those of others were, or as long as those that were paid."""
+    reply = _REPAIR_REPLY * query.output
+    paid = known.get(_REPAIRING, Lengths())
+    if paid.count:
+        reply += paid.weight * (query.completions * paid.taken / paid.count - reply)
+    return _Planned(query.completions, _REPAIR_INPUT * query.input, reply, reply**2 / query.completions)
 
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """How often what may follow a query does, by what a method paid for before."""
+    """How often what may follow a query does, and how long it is, by what a method paid for before."""
 
-    asked: Mapping[str, int]
+    asked: Mapping[str, Usage]
+
+    @property
+    def _queries(self) -> int:
+        return _PRIOR_QUERIES + self.asked.get(_WRITING, Usage()).completions
 
     def rate(self, name: str) -> float:
         """Return how often a prompt is asked for each query."""
-        before = _PRIOR_QUERIES * _AFTER_A_QUERY[name] + self.asked.get(name, 0)
-        rate = before / (_PRIOR_QUERIES + self.asked.get(_WRITING, 0))
+        before = _PRIOR_QUERIES * _AFTER_A_QUERY[name] + self.asked.get(name, Usage()).completions
+        rate = before / self._queries
         return min(rate, {_WITHOUT_ROWS: 1.0, _ANSWERING: _MAX_ANSWERS}.get(name, rate))
 
     def deviation(self, name: str, queries: float) -> float:
         """Return the standard deviation of the rate over some queries: by chance, and as it is known from few."""
         unsure = abs(self.rate(name) - (name == _ANSWERING))  # one answer is sure
-        return math.sqrt(unsure / queries + unsure / (_PRIOR_QUERIES + self.asked.get(_WRITING, 0)))
+        return math.sqrt(unsure / queries + unsure / self._queries)
 
-
-def _repair(query: _Planned, paid: Lengths) -> _Planned:
-    """Return one repair, as those before were planned, else from its header and a query."""
-    if paid.count:
-        asked, reply = paid.planned_input / paid.count, paid.planned / paid.count
-    else:
-        asked = _REPAIR_PER_QUERY * query.input / query.completions
-        reply = planned(Prompt(_REPAIRING, "")).output_tokens
-    return _Planned(1, asked, reply, reply**2)
-
-
-def _lengths(name: str, known: Mapping[str, Lengths]) -> Lengths:
-    """Return what is known of the replies to a prompt; of repairs, at first what is known of queries."""
-    own = known.get(name, Lengths())
-    return known.get(_WRITING, own) if name == _REPAIRING and not own.learnt else own
+    def sized(self, name: str, plan: _Planned) -> _Planned:
+        """Return prompts with the input that those of the method had, beside what is planned for them."""
+        paid = self.asked.get(name, Usage())
+        expected = plan.input * (_INPUT_FROM_ROWS if name == _ANSWERING else 1.0)
+        mean = (_PRIOR_INPUTS * expected / plan.completions + paid.input_tokens) / (_PRIOR_INPUTS + paid.completions)
+        return replace(plan, input=plan.completions * mean)
 
 
 def _rounded(parts: Iterable[_Planned]) -> Usage:
@@ -256,21 +300,8 @@ def _rounded(parts: Iterable[_Planned]) -> Usage:
     return Usage(*map(round, sums))
 
 
-def _expected(plan: _Planned, lengths: Lengths, counted_as: float) -> _Planned:
-    """Return what prompts of one name will cost; ``doubt`` is what covers nine of ten."""
-    if not lengths.learnt:
-        alone = _NORMAL * math.hypot(_DECLARED_SPREAD * math.sqrt(plan.squares), plan.doubt)
-        deviation = math.hypot(_DECLARED_OFF * plan.output, alone)
-        return _Planned(plan.completions, plan.input * counted_as, plan.output * counted_as, doubt=deviation)
-    of_ratio = plan.output**2 * lengths.planned_squares / lengths.planned**2
-    of_replies = lengths.deviations * math.sqrt(lengths.relative_variance * (plan.squares + of_ratio))
-    deviation = math.hypot(of_replies, _NORMAL * lengths.ratio * plan.doubt)
-    tokens = plan.input * lengths.input / lengths.planned_input
-    return _Planned(plan.completions, tokens, lengths.ratio * plan.output, doubt=deviation)
-
-
 def forecast(plan: Plan, model: LanguageModel) -> Forecast:
     """Return what the prompts of a plan will cost, by what this model took before where that is kept."""
     lengths: Any = getattr(model, "reply_lengths", dict)
-    counts: Any = getattr(model, "reply_counts", dict)
-    return plan.forecast(lengths(), None if is_by_rules(model.identity) else counts())
+    asked: Any = getattr(model, "asked_of_method", dict)
+    return plan.forecast(lengths(), None if is_by_rules(model.identity) else asked())

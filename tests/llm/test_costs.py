@@ -48,6 +48,22 @@ def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declar
     assert planned(Prompt("no/such", "What?")) == Usage(1, 2, 100)
 
 
+def test_a_reply_in_parts_is_as_long_as_the_parts_that_are_asked_for() -> None:
+    paragraphs = [{"number": 1, "text": "x" * 400}]
+    asked = {"ontology": "class a", "triples": True, "paragraphs": paragraphs}
+    lengths = [
+        planned(Prompt("poly_rag/facts", "", asked | less)).output_tokens
+        for less in ({}, {"ontology": ""}, {"triples": False})
+    ]
+    assert lengths == [500, 190, 310]
+
+
+def test_a_query_grows_with_its_question_to_an_end() -> None:
+    questions = ("x" * 40, "x" * 80, "x" * 4000)
+    lengths = [planned(Prompt("obqc/ask", "", {"question": one})).output_tokens for one in questions]
+    assert lengths == [60, 120, 250]
+
+
 def test_a_plan_of_an_answer_asks_nobody_and_counts_what_asking_costs() -> None:
     kb = open_kb()
     expected = kb.planned_cost(QUESTION)
@@ -75,6 +91,30 @@ def test_asking_stops_at_a_budget_of_completions_tokens_or_money() -> None:
     assert not kb.asking(kb.within(Budget(money=1.0, price=kb.price()))).ask(QUESTION).unknown
     with pytest.raises(InvalidSettings, match="needs the price"):
         Budget(money=1.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "cost"),
+    [
+        (Budget(1), "3 completions"),
+        (Budget(tokens=999), "1,000 tokens"),
+        (Budget(money=0.001, price=Price(1.0, 2.0)), "0.0012 of money"),
+    ],
+)
+def test_what_may_cost_more_than_its_budget_is_refused_before_it_is_asked(budget: Budget, cost: str) -> None:
+    with pytest.raises(BudgetSpent, match=f"this may cost {cost}, and the budget is .* Nothing was asked"):
+        budget.refuse_beyond(Usage(3, 800, 200))
+    Budget(3, 1000, 0.0012, Price(1.0, 2.0)).refuse_beyond(Usage(3, 800, 200))
+
+
+def test_the_command_line_refuses_an_answer_beyond_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_kb(tmp_path / "kb"):
+        pass
+    command = ["--kb", str(tmp_path / "kb"), "ask", QUESTION, "--max-tokens", "50"]
+    assert CliRunner().invoke(app, command).exit_code == 0  # rules cost nothing
+    monkeypatch.setattr("kgrag.llm.reading_by_rules.is_by_rules", lambda _: False)
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, BudgetSpent)
 
 
 def test_a_price_is_that_of_the_longest_name_that_the_model_begins_with() -> None:
@@ -121,4 +161,5 @@ def test_the_command_line_plans_an_answer(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, command, env={"KGRAG_PRICES": '{"extractive": {"input": 1, "output": 2}}'})
     found = json.loads(shown.output)
     assert found["completions"] == 1
+    assert found["note"] == "replies are taken to be as recorded of other models for answering/answer"
     assert found["price"] == round((found["input_tokens"] + 2 * found["output_tokens"]) / 1e6, 6)
