@@ -285,6 +285,10 @@ def test_what_rules_read_from_a_text_without_a_language_model_does_not_come_befo
         answer = kb.ask(question)
         assert "Tim Burton" in answer.text
         assert not any("stated facts" in line for line in answer.explain)
+        assert answer.explain[0].startswith(
+            "poly_rag has facts that answer it, which were passed over: rules read them"
+        )
+        assert not any("passed over" in line for line in kb.ask("Who wrote about Big Fish?").explain)
 
 
 def test_facts_of_no_document_are_no_answer_where_a_filter_is_set(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -15,7 +15,16 @@ import numpy as np
 
 from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, RetrievesWithout, capable, having
+from kgrag.capabilities import (
+    AnswersExactly,
+    ClaimsQuestions,
+    LeftToEvidence,
+    OwnAnswer,
+    RanksChunks,
+    RetrievesWithout,
+    capable,
+    having,
+)
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
@@ -138,14 +147,16 @@ class Auto:
         hits = self._hits(question, max(k, self.candidates), None)
         return [hit for hit in hits if hit.attributes.get("identifier") not in excluded][:k]
 
-    def answer(self, question: str, k: int) -> Answer | None:
-        """Return what a method answers from stated facts alone; None where it takes evidence to answer."""
+    def answer(self, question: str, k: int) -> OwnAnswer:
+        """Return what a method answers from stated facts alone, unless it takes evidence to answer."""
+        passed_over: list[str] = []
         for name in having(AnswersExactly):
             found = capable(self.method(name), AnswersExactly, name).exact_answer(question, k)
-            if found is not None:
+            if isinstance(found, Answer):
                 why = f"{name} answers it from stated facts, so no text was searched"
-                return replace(found, method=self.name, explain=(why, *found.explain))
-        return None
+                return replace(found, method=self.name, explain=(*passed_over, why, *found.explain))
+            passed_over += found.explain
+        return LeftToEvidence(tuple(passed_over))
 
     def file_faults(self) -> Sequence[FileFault]:
         """Return the file of the graph of names where it does not have what the store has."""
