@@ -99,7 +99,7 @@ class _InColumns:
             near = np.flatnonzero(cosines >= np.partition(cosines, len(cosines) - k)[len(cosines) - k] - _ROUNDING)
         places = near if counting is None else counting[near]
         # Added up in the same order for each, so that those with the same vector come out the same.
-        exact = np.multiply(self.columns[:, places], self.vector[:, None], dtype=np.float64).sum(axis=0)
+        exact = np.multiply(self.columns.take(places, axis=1), self.vector[:, None], dtype=np.float64).sum(axis=0)
         best = np.lexsort((places, -exact))[:k]
         return places[best], exact[best]
 
