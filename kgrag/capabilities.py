@@ -30,7 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from kgrag import plugins
 from kgrag.answering.labelled_questions import Labelled
@@ -50,6 +51,8 @@ __all__ = [
     "ClaimsQuestions",
     "Counts",
     "Draws",
+    "LeftToEvidence",
+    "OwnAnswer",
     "Proposed",
     "Proposes",
     "RanksChunks",
@@ -63,12 +66,26 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class LeftToEvidence:
+    """No answer of a method's own: it is to be written from what the method retrieves.
+
+    ``explain`` are lines for ``Answer.explain``: what could have answered, and why it did not.
+    """
+
+    explain: tuple[str, ...] = ()
+
+
+OwnAnswer: TypeAlias = Answer | LeftToEvidence
+"""What a method that may answer by itself returns."""
+
+
 @runtime_checkable
 class Answers(Protocol):
     """Answers by itself, as methods do whose evidence is not text alone."""
 
-    def answer(self, question: str, k: int) -> Answer | None:
-        """Return an answer from at most k pieces of evidence, or *unknown*; None leaves it to what is retrieved.
+    def answer(self, question: str, k: int) -> OwnAnswer:
+        """Return an answer from at most k pieces of evidence, or *unknown*, unless it is left to what is retrieved.
 
         Raises NotBuilt.
         """
@@ -224,8 +241,8 @@ class AnswersAmong(Protocol):
 class AnswersExactly(Protocol):
     """Answers some questions from stated facts alone, without a language model."""
 
-    def exact_answer(self, question: str, k: int) -> Answer | None:
-        """Return what the facts answer, from at most k rows; None where they do not, or the question is not clear."""
+    def exact_answer(self, question: str, k: int) -> OwnAnswer:
+        """Return what the facts answer, from at most k rows, unless they do not, or the question is not clear."""
 
 
 @runtime_checkable

@@ -118,11 +118,11 @@ def being_made() -> bool:
 
 
 class Sidecars(Generic[Cached]):
-    """The sidecars of one kind that are open, by store and path."""
+    """The sidecars of one kind that are open, by store, folder and name."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._open: WeakKeyDictionary[TripleStore, dict[Path, Cached]] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[TripleStore, dict[tuple[Path | None, str], Cached]] = WeakKeyDictionary()
 
     def clear(self) -> None:
         """Forget what is open."""
@@ -147,24 +147,31 @@ class Sidecars(Generic[Cached]):
         Raises:
             StorageFailed: the disk refused a new file.
         """
-        path = Path(f"{name}.npz") if folder is None else folder / f"{name}.npz"
-        with self._lock, _marked_as_making():
+        with self._lock:
             opened = self._open.setdefault(store, {})
-            arrays = opened.get(path)
-            if arrays is None and folder is not None:
-                arrays = _of_this_store(store, path, making.load(path))
-            # a file of a later revision than the store's was written meanwhile, or before the store was put back
-            if arrays is None or arrays.revision > store.revision:
-                following = None
-            elif arrays.revision == store.revision or not making.changed(arrays.revision):
-                opened[path] = arrays = arrays if arrays.revision == store.revision else arrays.at(store.revision)
-                return arrays
-            else:
-                following = making.followed(arrays) if making.followed else None
-            arrays = making.make() if following is None else following
-            if folder is not None and save:
-                arrays.save(path, lineage=lineage(store, arrays.revision))
-            opened[path] = arrays
+            arrays = opened.get((folder, name))
+            if arrays is None or arrays.revision != store.revision:
+                with _marked_as_making():
+                    arrays = opened[folder, name] = self._followed(store, folder, making, arrays, name=name, save=save)
+            return arrays
+
+    @staticmethod
+    def _followed(
+        store: TripleStore, folder: Path | None, making: Making[Cached], arrays: Cached | None, *, name: str, save: bool
+    ) -> Cached:
+        path = Path() if folder is None else folder / f"{name}.npz"
+        if arrays is None and folder is not None:
+            arrays = _of_this_store(store, path, making.load(path))
+        # a file of a later revision than the store's was written meanwhile, or before the store was put back
+        if arrays is None or arrays.revision > store.revision:
+            following = None
+        elif arrays.revision == store.revision or not making.changed(arrays.revision):
+            return arrays if arrays.revision == store.revision else arrays.at(store.revision)
+        else:
+            following = making.followed(arrays) if making.followed else None
+        arrays = making.make() if following is None else following
+        if folder is not None and save:
+            arrays.save(path, lineage=lineage(store, arrays.revision))
         return arrays
 
     def follow(self, store: TripleStore, folder: Path, making: Making[Cached], *, name: str) -> None:
@@ -175,11 +182,11 @@ class Sidecars(Generic[Cached]):
         path = folder / f"{name}.npz"
         with self._lock:
             opened = self._open.setdefault(store, {})
-            arrays = opened.get(path) or _of_this_store(store, path, making.load(path))
+            arrays = opened.get((folder, name)) or _of_this_store(store, path, making.load(path))
             following = making.followed(arrays) if arrays is not None and making.followed else None
             if following is not None:
                 following.save(path, lineage=lineage(store, following.revision))
-                opened[path] = following
+                opened[folder, name] = following
 
     def faults(self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str) -> list[FileFault]:
         """Compare a sidecar's file with one that is made anew; [] also where there is none, or one that is behind.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PlaceLists", "Places"]
+__all__ = ["PlaceLists", "Places", "distinct"]
 
 Places = npt.NDArray[np.int32]
 _Integers = npt.NDArray[np.int64]
@@ -88,3 +88,13 @@ def _bounds(owners: npt.NDArray[Any], count: int) -> _Integers:
     bounds = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=count), out=bounds[1:])
     return bounds
+
+
+def distinct(places: npt.NDArray[Any]) -> _Integers:
+    """Return places ascending and each once; as ``np.unique``, which takes longer over a few.
+
+    >>> distinct(np.array([7, 2, 7])).tolist()
+    [2, 7]
+    """
+    ascending = np.sort(places).astype(np.int64)
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending

@@ -27,7 +27,7 @@ from kgrag.answering.feedback import Verdict, feedback_draft
 from kgrag.answering.follow_ups import Alike
 from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
-from kgrag.capabilities import Answers, AnswersAmong, AnswersExactly, among
+from kgrag.capabilities import Answers, AnswersAmong, AnswersExactly, LeftToEvidence, OwnAnswer, among
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 from kgrag.knowledge_base import build_marks, filter_lock, user_queries
@@ -202,18 +202,24 @@ class QuestionCalls(DocumentCalls):
         """
         full = self.full_question(question, history)
         from_hits = self.answers_from_hits(method, rerank=rerank, evidence_tokens=evidence_tokens)
-        answer = None if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
-        if answer is None:
+        own = LeftToEvidence() if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
+        if isinstance(own, LeftToEvidence):
             found = self.found(
                 full.text, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens
             )
-            answer = self.answer_from(
-                full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
+            own = self.answer_from(
+                full.text,
+                found.hits,
+                method=method,
+                where=where,
+                on_sentence=on_sentence,
+                found=found,
+                explain=own.explain,
             )
         elif on_sentence is not None:
-            for sentence in cited_answers.sentences_of(answer):
+            for sentence in cited_answers.sentences_of(own):
                 on_sentence(sentence)
-        answer = answer_in_turn(answer, question, full)
+        answer = answer_in_turn(own, question, full)
         if keep:
             self.keep(answer)
         return answer
@@ -305,10 +311,10 @@ class QuestionCalls(DocumentCalls):
         self.asking(planning).ask(question, **asked)
         return forecast(planning.plan, self.model_for(asked.get("method", DEFAULT_METHOD)))
 
-    def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
+    def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> OwnAnswer:
+        """Return the answer of a method that answers by itself, unless it leaves that to what it retrieves.
 
-        With a filter, None also of one that can keep to it only when it retrieves.
+        With a filter, one that can keep to it only when it retrieves leaves it too.
 
         Raises:
             NotBuilt: the method has nothing to answer from yet.
@@ -319,13 +325,13 @@ class QuestionCalls(DocumentCalls):
         _refuse_empty(question, k)
         if where is None:
             if not isinstance(chosen, Answers):
-                return None
+                return LeftToEvidence()
             self._begin(method)
             answer = chosen.answer(question, k)
-            return None if answer is None else self._complete(answer, method)
+            return answer if isinstance(answer, LeftToEvidence) else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
-            return None
+            return LeftToEvidence()
         self._begin(method)
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
@@ -339,11 +345,13 @@ class QuestionCalls(DocumentCalls):
         where: Where | None = None,
         on_sentence: Callable[[AnswerSentence], None] | None = None,
         found: Reranking | None = None,
+        explain: Sequence[str] = (),
         look_up: Callable[[str], Sequence[Hit]] | None = None,
     ) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``. What finding it cost is added to the answer.
 
-        ``look_up`` searches for a name that the model must look up to go on; by default as ``retrieve`` does.
+        ``explain`` are lines that come before the answer's own. ``look_up`` searches for a name that the model must
+        look up to go on; by default as ``retrieve`` does.
         """
         allowed = None if where is None else self.allowed(where)
 
@@ -365,9 +373,9 @@ class QuestionCalls(DocumentCalls):
         if allowed is not None:
             answer = filter_lock.checked(answer, allowed)
         if found is not None:
-            notes = tuple(filter(None, [found.problem]))
-            answer = replace(answer, usage=answer.usage + found.usage, explain=(*notes, *answer.explain))
-        return self._complete(answer, method)
+            explain = (*explain, *filter(None, [found.problem]))
+            answer = replace(answer, usage=answer.usage + found.usage)
+        return self._complete(replace(answer, explain=(*explain, *answer.explain)), method)
 
     def looked_up(self, name: str, *, method: str, where: Where | None = None) -> list[Hit]:
         """Return the passages for a name that a question leads to. Raises what ``retrieve`` raises."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from kgrag.settings import EXTRACTIVE
 
-__all__ = ["is_by_rules", "notes_on"]
+__all__ = ["PASSED_OVER", "is_by_rules", "notes_on"]
 
 _NOTE = (
     "no language model is set: rules read these facts from the text, and many of them are wrong or missing. "
     "Set KGRAG_MODEL and build again to have a model read it"
+)
+
+PASSED_OVER = (
+    "poly_rag has facts that answer it, which were passed over: rules read them from text, without a language model. "
+    "Method poly_rag answers from them"
 )
 
 

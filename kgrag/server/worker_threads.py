@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
+from kgrag.capabilities import LeftToEvidence, OwnAnswer
 from kgrag.errors import ServiceError, ServiceUnavailable
 from kgrag.knowledge_base.question_calls import answer_attributes
 from kgrag.settings import MINILM
@@ -233,12 +234,12 @@ class WorkerThreads:
         full = self.full_question(question, history)
         self._embed(full.text)
 
-        def own_answer() -> Answer | None:
+        def own_answer() -> OwnAnswer:
             from_hits = self.kb.answers_from_hits(method)
-            return None if from_hits else self.kb.own_answer(full.text, method=method, k=k, where=where)
+            return LeftToEvidence() if from_hits else self.kb.own_answer(full.text, method=method, k=k, where=where)
 
         own = self.alone(own_answer)
-        if own is not None:
+        if not isinstance(own, LeftToEvidence):
             on_hits(list(own.hits))
             if on_sentence is not None:
                 for sentence in sentences_of(own):
@@ -254,6 +255,7 @@ class WorkerThreads:
             where=where,
             on_sentence=on_sentence,
             found=found,
+            explain=own.explain,
             look_up=lambda name: self.alone(lambda: self.kb.looked_up(name, method=method, where=where)),
         )
         return answer_in_turn(answer, question, full)

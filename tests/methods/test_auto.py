@@ -159,6 +159,21 @@ def test_names_lead_to_a_passage_that_shares_no_word_with_the_question(kb: Knowl
     assert by_name["Dolby "]["names"] <= 2
 
 
+def test_the_first_passage_is_the_best_by_itself_and_in_the_pool_together(kb: KnowledgeBase) -> None:
+    filled(kb).build("sire_rag")
+    auto = kb.method("auto")
+    assert isinstance(auto, Auto)
+    question = "Whom did Dolby teach in the lessons?"
+    pool, rankings = auto._rankings(question, None)
+    alone = dict(rankings["passages"])
+    first = max(sorted({*pool, *alone}), key=lambda iri: pool.get(iri, 0.0) + alone.get(iri, 0.0))
+    assert auto.retrieve(question, 1)[0].iri == first
+    led_by = {iri: float(iri == min(alone)) for iri in alone}
+    assert auto._best(question, 2, dict(pool), led_by, rankings)[0][0] == min(alone) != first
+    by_names = {**rankings, "names": [(min(alone), 1.0)]}
+    assert [iri for iri, _ in auto._best(question, 2, {first: 1.0}, {first: 1.0}, by_names)] == [first, min(alone)]
+
+
 def test_what_came_or_went_since_the_build_is_found_or_gone_at_once(kb: KnowledgeBase) -> None:
     filled(kb).build("sire_rag")
     assert texts(kb, "Whom did Weber teach?")
@@ -285,6 +300,10 @@ def test_what_rules_read_from_a_text_without_a_language_model_does_not_come_befo
         answer = kb.ask(question)
         assert "Tim Burton" in answer.text
         assert not any("stated facts" in line for line in answer.explain)
+        assert answer.explain[0].startswith(
+            "poly_rag has facts that answer it, which were passed over: rules read them"
+        )
+        assert not any("passed over" in line for line in kb.ask("Who wrote about Big Fish?").explain)
 
 
 def test_facts_of_no_document_are_no_answer_where_a_filter_is_set(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_dra
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.methods.og_rag.method import OgRag
-from kgrag.methods.og_rag.relevance import Relevance
+from kgrag.methods.og_rag.relevance import Relevant
 from kgrag.model import Completion, Document
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
@@ -636,10 +636,10 @@ def plainly_relevant(method, edges, question):
         key_words, value_words = scaled(keys, question), scaled(values, question)
         near = {pair: near[pair] + key_words.get(pair[0], 0) + value_words.get(pair[1], 0) for pair in pairs}
         best = sorted(pairs, key=lambda pair: (-near[pair], iri(pair)))[: 2 * k]
-        return {iri(pair): Relevance(near[pair] ** 2, near[pair]) for pair in best if near[pair] > 0}
+        return {iri(pair): (near[pair] ** 2, near[pair]) for pair in best if near[pair] > 0}
     by_key = sorted(pairs, key=lambda pair: (-keys[pair[0]], -values[pair[1]], iri(pair)))[:k]
     by_value = sorted(pairs, key=lambda pair: (-values[pair[1]], -keys[pair[0]], iri(pair)))[:k]
-    return {iri(pair): Relevance(1.0, near[pair]) for pair in {*by_key, *by_value}}
+    return {iri(pair): (1.0, near[pair]) for pair in {*by_key, *by_value}}
 
 
 @pytest.mark.parametrize("scoring", ["paper", "fusion"])
@@ -652,9 +652,9 @@ def test_retrieval_is_the_plain_definition_on_any_small_hypergraph(scoring, edge
     method = OgRag(store, spaces, embedder, ScriptedModel({}), nodes=k, scoring=scoring, cover="greedy")
     for question in QUESTIONS:
         relevant = plainly_relevant(method, edges, question)
-        weights = {node: one.worth for node, one in relevant.items()}
+        weights = {node: worth for node, (worth, _) in relevant.items()}
         ranks = {
-            edge: (len(held), sum(relevant[node].nearness for node in sorted(held & relevant.keys())))
+            edge: (len(held), sum(relevant[node][1] for node in sorted(held & relevant.keys())))
             for edge, held in made.items()
         }
         expected = greedy_cover(relevant.keys(), made, limit=5, weights=weights, ranks=ranks)
@@ -706,6 +706,19 @@ def test_a_build_leaves_the_arrays_on_disk_and_they_are_read_again(built):
     made = hypergraph_arrays.fresh(method.store, path.parent)
     assert same(Adjacency.load(path), made)
     assert hypergraph_arrays.fresh(method.store, path.parent) is made
+
+
+def test_vectors_of_terms_are_read_once_and_anew_for_another_index(built):
+    method, _ = built
+    graph = method._graph(None)
+    method.retrieve("Which colour?", 3)
+    kept = graph.vectors["hypernode-value"]
+    method.retrieve("Which zone?", 3)
+    assert graph.vectors["hypernode-value"] is kept
+    spaces = FolderSpaces(None, identity=method.embedder.identity, dimension=method.embedder.dimension)
+    other = replace(method, spaces=spaces)
+    assert other.retrieve("Which zone?", 3) == method.retrieve("Which zone?", 3)
+    assert other._graph(None).vectors["hypernode-value"].index is method.spaces.space("hypernode-value")
 
 
 @pytest.mark.parametrize(
@@ -792,12 +805,20 @@ def iris(store, wanted):
     return {store.names.hypernode("k", name).value for name in wanted}
 
 
+def covered_by(store, nodes, cover):
+    """Return what ``covering`` chooses where every hypernode is worth the same; unknown ones are left out."""
+    graph = hypergraph_arrays.fresh(store, None)
+    places = graph.nodes.known_places(nodes)
+    found = covering(graph, Relevant(places, np.ones(len(places)), np.ones(len(places))), cover)
+    return [(graph.edges[place], share) for place, share in found]
+
+
 @settings(max_examples=40, deadline=None)
 @given(hypergraphs, wanted_nodes, st.integers(1, 5))
 def test_covering_through_the_store_is_plain_greedy(edges, wanted, limit):
     store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(hypergraph_arrays.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit))
+    found = covered_by(store, nodes, Cover(limit))
     assert [edge for edge, _ in found] == plain_greedy(made, nodes, limit)
 
 
@@ -807,11 +828,7 @@ def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
     whole = {edge | {"hub"} for edge in edges}
     store, made = stored(keyed(whole))
     nodes = iris(store, wanted | {"hub"})
-    found = covering(
-        hypergraph_arrays.fresh(store, None),
-        {node: Relevance(1.0, 1.0) for node in nodes},
-        Cover(limit, hub=len(whole) - 1),
-    )
+    found = covered_by(store, nodes, Cover(limit, hub=len(whole) - 1))
     expected = plain_greedy(made, nodes, limit)
     if any(set(edge) & wanted for edge in edges):
         assert [edge for edge, _ in found] == expected
@@ -824,9 +841,7 @@ def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
 def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_a_hub(edges, wanted, limit, hub):
     store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(
-        hypergraph_arrays.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=hub)
-    )
+    found = covered_by(store, nodes, Cover(limit, hub=hub))
     covered = set().union(*(made[edge] for edge, _ in found)) & nodes
     there = nodes & set().union(*made.values())
     rare = {node for node in there if sum(node in held for held in made.values()) <= hub}
@@ -838,9 +853,5 @@ def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_
 
 def test_hubs_alone_still_find_hyperedges():
     store, _ = stored(keyed([{"hub", name} for name in "abcdef"]))
-    found = covering(
-        hypergraph_arrays.fresh(store, None),
-        {node: Relevance(1.0, 1.0) for node in iris(store, {"hub"})},
-        Cover(5, hub=2),
-    )
+    found = covered_by(store, iris(store, {"hub"}), Cover(5, hub=2))
     assert len(found) == 1

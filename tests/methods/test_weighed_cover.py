@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 
+import numpy as np
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase
 from kgrag.methods.og_rag import fact_words, hypergraph_arrays, hypergraph_drafts
-from kgrag.methods.og_rag.relevance import Relevance
+from kgrag.methods.og_rag.relevance import Relevant
 from kgrag.methods.og_rag.weighed_cover import WeighedCover, weighed_covering
 from kgrag.store.oxigraph import OxigraphStore
 
@@ -36,16 +37,21 @@ def publish(store, *edges):
     return {draft.iri.value: names for names, draft in zip(pairs, drafts, strict=True)}
 
 
+def covered(store, relevant, by_words, cover):
+    """Return (hyperedge, score) of what is chosen; hypernodes that are not there are left out."""
+    graph = hypergraph_arrays.fresh(store, None)
+    worth = {store.names.hypernode("key", name).value: value for name, value in relevant.items()}
+    places = graph.nodes.known_places(worth)
+    values = np.array([worth[iri] for iri in graph.nodes.at(places)], dtype=np.float64)
+    found = weighed_covering(graph, Relevant(places, values, values), by_words, cover)
+    return [(graph.edges[place], gain) for place, gain in found]
+
+
 def chosen(edges, relevant, by_words=None, cover=ODD):
     store, iris = hypergraph(*edges)
     places = {names: iri for iri, names in iris.items()}
-    found = weighed_covering(
-        hypergraph_arrays.fresh(store, None),
-        {store.names.hypernode("key", name).value: Relevance(worth, worth) for name, worth in relevant.items()},
-        {places[names]: score for names, score in (by_words or {}).items()},
-        cover,
-    )
-    return [iris[iri] for iri, _ in found]
+    scores = {places[names]: score for names, score in (by_words or {}).items()}
+    return [iris[iri] for iri, _ in covered(store, relevant, scores, cover)]
 
 
 def test_of_two_that_cover_as_much_the_shorter_comes_first():
@@ -86,8 +92,7 @@ def test_a_hypernode_that_all_have_still_finds_some_where_nothing_else_is_releva
 )
 def test_scores_fall_and_no_hyperedge_comes_twice(edges, relevant):
     store, _ = hypergraph(*sorted(edges))
-    nodes = {store.names.hypernode("key", name).value: Relevance(worth, worth) for name, worth in relevant.items()}
-    found = weighed_covering(hypergraph_arrays.fresh(store, None), nodes, {}, WeighedCover(4))
+    found = covered(store, relevant, {}, WeighedCover(4))
     assert all(first >= second - 1e-9 for (_, first), (_, second) in pairwise(found))
     assert len({iri for iri, _ in found}) == len(found) <= 4
 

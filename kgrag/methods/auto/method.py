@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,16 @@ import numpy as np
 
 from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, RetrievesWithout, capable, having
+from kgrag.capabilities import (
+    AnswersExactly,
+    ClaimsQuestions,
+    LeftToEvidence,
+    OwnAnswer,
+    RanksChunks,
+    RetrievesWithout,
+    capable,
+    having,
+)
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
@@ -138,14 +146,16 @@ class Auto:
         hits = self._hits(question, max(k, self.candidates), None)
         return [hit for hit in hits if hit.attributes.get("identifier") not in excluded][:k]
 
-    def answer(self, question: str, k: int) -> Answer | None:
-        """Return what a method answers from stated facts alone; None where it takes evidence to answer."""
+    def answer(self, question: str, k: int) -> OwnAnswer:
+        """Return what a method answers from stated facts alone, unless it takes evidence to answer."""
+        passed_over: list[str] = []
         for name in having(AnswersExactly):
             found = capable(self.method(name), AnswersExactly, name).exact_answer(question, k)
-            if found is not None:
+            if isinstance(found, Answer):
                 why = f"{name} answers it from stated facts, so no text was searched"
-                return replace(found, method=self.name, explain=(why, *found.explain))
-        return None
+                return replace(found, method=self.name, explain=(*passed_over, why, *found.explain))
+            passed_over += found.explain
+        return LeftToEvidence(tuple(passed_over))
 
     def file_faults(self) -> Sequence[FileFault]:
         """Return the file of the graph of names where it does not have what the store has."""
@@ -158,13 +168,11 @@ class Auto:
             raise _empty()
         if (claimed := self._claimed(question, k, allowed)) is not None:
             return claimed
-        rankings = self._rankings(question, allowed)
-        scores: dict[str, float] = defaultdict(float)
-        for name in ("passages", "aggregates"):
-            for iri, score in rankings.get(name, ()):
-                scores[iri] = max(scores[iri], score)
-        self._add_others(scores, question, rankings, allowed)
-        chosen = self._best(question, k, scores, rankings)
+        pool, rankings = self._rankings(question, allowed)
+        alone = dict(rankings["passages"])
+        leading = {iri: (pool.get(iri, 0.0) + alone.get(iri, 0.0)) / 2 for iri in {*pool, *alone}}
+        self._add_others((pool, leading), question, rankings, allowed)
+        chosen = self._best(question, k, pool, leading, rankings)
         ranks = {name: {iri: rank for rank, (iri, _) in enumerate(found, 1)} for name, found in rankings.items()}
         return [
             replace(hit, attributes={**hit.attributes, "found_by": _ranks_of(hit.iri, ranks)})
@@ -172,15 +180,21 @@ class Auto:
         ]
 
     def _best(
-        self, question: str, k: int, scores: dict[str, float], rankings: Mapping[str, fusion.Ranking]
+        self,
+        question: str,
+        k: int,
+        scores: dict[str, float],
+        leading: Mapping[str, float],
+        rankings: Mapping[str, fusion.Ranking],
     ) -> list[tuple[str, float]]:
         """Return the k best chunks with what they are worth.
 
-        The first is the best of the pool: names lead on from it, and nothing comes before it whose gaps it could fill.
+        The first is the best of ``leading``, the mean of the pool and of passages alone: names lead on from it, and
+        nothing comes before it whose gaps it could fill.
         """
-        first = fusion.ranked(scores, 1)
+        first = fusion.ranked(leading, 1)
         for iri, share in rankings.get("names", ()):
-            scores[iri] += self.names * math.sqrt(share)
+            scores[iri] = scores.get(iri, 0.0) + self.names * math.sqrt(share)
         gain = self.cover * (1 if "aggregates" in rankings else 2)
         chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
         others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
@@ -200,22 +214,35 @@ class Auto:
                 yield name, method
 
     def _add_others(
-        self, scores: dict[str, float], question: str, rankings: dict[str, fusion.Ranking], allowed: Allowed | None
+        self,
+        several: Sequence[dict[str, float]],
+        question: str,
+        rankings: dict[str, fusion.Ranking],
+        allowed: Allowed | None,
     ) -> None:
-        """Add what other methods say of chunks; a chunk that one does not know counts there as it does in the pool."""
+        """Add what other methods say of chunks to scores; one that a method does not know counts as in the scores."""
         for name in having(RanksChunks) if self.others else ():
             method = capable(self.method(name), RanksChunks, name)
             ranking = method.chunk_ranking(question, self.depth, allowed)
             if not ranking:
                 continue
             rankings[name] = ranking
-            most = max(scores.values(), default=0.0) or 1.0
-            unknown = [iri for iri, known in zip(scores, method.knows_chunks(list(scores)), strict=True) if not known]
-            for iri, score in itertools.chain(ranking, [(iri, scores[iri] / most) for iri in unknown]):
-                scores[iri] += self.others * score
+            for scores in several:
+                most = max(scores.values(), default=0.0) or 1.0
+                known = method.knows_chunks(list(scores))
+                unknown = [
+                    (iri, score / most)
+                    for (iri, score), is_known in zip(scores.items(), known, strict=True)
+                    if not is_known
+                ]
+                for iri, score in itertools.chain(ranking, unknown):
+                    scores[iri] = scores.get(iri, 0.0) + self.others * score
 
-    def _rankings(self, question: str, allowed: Allowed | None) -> dict[str, fusion.Ranking]:
-        """Return chunks by what found them: the words and meaning of passages, aggregates, a walk over names."""
+    def _rankings(self, question: str, allowed: Allowed | None) -> tuple[dict[str, float], dict[str, fusion.Ranking]]:
+        """Return the scores of chunks in one pool, and chunks by what found them.
+
+        That is the words and meaning of passages, aggregates, and a walk over names.
+        """
         graph = self._graph
         parts = self._parts(graph)
         vector = self.embedder.embed([question], "query")[0]
@@ -224,20 +251,20 @@ class Auto:
             within = allowed.chunks | graph.joined_from(allowed.chunks) if _AGGREGATE in parts else allowed.chunks
         dense = [self._vectors(part).search(vector, self.depth, within) for part in parts]
         words = [self._words(part).search(question, self.depth, within) for part in parts]
-        joined = [fusion.ranked(dict(itertools.chain(*found)), self.depth) for found in (dense, words)]
-        pooled = dict(fusion.score_fusion(joined, weights=[0.5, 0.5]))
+        found: dict[str, fusion.Ranking] = {"passages": _fused([dense[0], words[0]])}
         if _AGGREGATE not in parts:
-            return {"passages": fusion.ranked(pooled)}
+            return dict(found["passages"]), found
+        pooled = _fused([fusion.ranked(dict(itertools.chain(*each)), self.depth) for each in (dense, words)])
         aggregates = {iri for iri, _ in itertools.chain(dense[1], words[1])}
-        passages = fusion.ranked({iri: score for iri, score in pooled.items() if iri not in aggregates})
-        found: dict[str, fusion.Ranking] = {
-            "passages": passages,
-            "aggregates": graph.spread({iri: score for iri, score in pooled.items() if iri in aggregates}),
-        }
+        passages = [(iri, score) for iri, score in pooled if iri not in aggregates]
+        found["aggregates"] = graph.spread({iri: score for iri, score in pooled if iri in aggregates})
+        pool = dict(passages)
+        for iri, score in found["aggregates"]:
+            pool[iri] = max(pool.get(iri, 0.0), score)
         if self.names:
             seeds = self._seeds(graph, question, dense[1][:_NEAREST_AGGREGATES], passages)
             found["names"] = graph.walk(seeds, damping=_DAMPING, take=self.depth, within=allowed)
-        return found
+        return pool, found
 
     def _seeds(
         self, graph: NameGraph, question: str, nearest: fusion.Ranking, passages: fusion.Ranking
@@ -291,6 +318,11 @@ def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
             free[start : start + length] = [False] * length
             found.append(iri)
     return found
+
+
+def _fused(rankings: Sequence[fusion.Ranking]) -> list[tuple[str, float]]:
+    """Join what meaning and words found."""
+    return fusion.score_fusion(rankings, weights=[0.5, 0.5])
 
 
 def _found_by(name: str, hits: Sequence[Hit]) -> list[Hit]:

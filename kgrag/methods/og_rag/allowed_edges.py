@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgrag import queries
+from kgrag.index.array_files import Iris
+from kgrag.index.place_lists import Places, distinct
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
+from kgrag.methods.og_rag.term_vectors import SomeTerms
 from kgrag.model import Allowed
 from kgrag.ports import TripleStore
 
@@ -25,8 +28,8 @@ class AllowedEdges:
 
     graph: Adjacency
     edges: frozenset[str]
-    keys: frozenset[str]
-    values: frozenset[str]
+    keys: SomeTerms
+    values: SomeTerms
 
 
 def allowed_edges(allowed: Allowed, graph: Adjacency, store: TripleStore) -> AllowedEdges:
@@ -46,5 +49,10 @@ def _allowed_edges(allowed: Allowed, graph: Adjacency, store: TripleStore) -> Al
     places = [place for place, edge in enumerate(graph.edges.at(np.arange(len(graph.edges)))) if edge in kept]
     part = graph.with_edges(np.array(places, dtype=np.int64))
     nodes = np.flatnonzero(np.diff(part.edges_of.bounds))
-    keys, values = np.unique(graph.key_of[nodes]), np.unique(graph.value_of[nodes])
-    return AllowedEdges(part, frozenset(kept), frozenset(graph.keys.at(keys)), frozenset(graph.values.at(values)))
+    keys, values = _some(graph.keys, graph.key_of[nodes]), _some(graph.values, graph.value_of[nodes])
+    return AllowedEdges(part, frozenset(kept), keys, values)
+
+
+def _some(terms: Iris, places: Places) -> SomeTerms:
+    each = distinct(places)
+    return SomeTerms(each, frozenset(terms.at(each)))

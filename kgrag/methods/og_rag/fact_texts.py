@@ -9,6 +9,7 @@ Queries read: ``og_rag/facts``, ``og_rag/all_spans``, ``spaces/texts`` and those
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -86,12 +87,10 @@ class FactTexts:
 
     def pairs(self, graph: Adjacency, edges: npt.NDArray[np.int64]) -> list[list[Pair]]:
         """Return what each of some hyperedges, by place, states."""
-        rows, nodes = graph.nodes_of.pairs(edges)
-        stated: list[list[Pair]] = [[] for _ in edges]
+        nodes, ends = graph.nodes_of.of_all(edges), np.cumsum(graph.nodes_of.lengths(edges)).tolist()
         texts = zip(self.keys.at(graph.key_of[nodes]), self.values.at(graph.value_of[nodes]), strict=True)
-        for row, pair in zip(rows.tolist(), texts, strict=True):
-            stated[row].append(pair)
-        return stated
+        stated = list(texts)
+        return [stated[start:end] for start, end in itertools.pairwise([0, *ends])]
 
     def spans(self, edges: npt.NDArray[np.int64]) -> list[list[Span]]:
         """Return where each of some hyperedges, by place, was read, by document and character."""

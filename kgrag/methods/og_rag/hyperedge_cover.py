@@ -21,9 +21,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgrag.index.place_lists import Places
+from kgrag.index.place_lists import distinct
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
-from kgrag.methods.og_rag.relevance import Relevance
+from kgrag.methods.og_rag.relevance import Relevant
 
 __all__ = ["Cover", "Rank", "covering", "exact_cover", "greedy_cover"]
 
@@ -50,31 +50,31 @@ class Cover:
     hub: int = 100
 
 
-def covering(graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) -> list[tuple[str, float]]:
-    """Return the chosen hyperedges, each with the share of all worth that it newly covers; the largest share first.
+def covering(graph: Adjacency, relevant: Relevant, cover: Cover) -> list[tuple[int, float]]:
+    """Return the chosen hyperedges, by place, with the share of all worth that each newly covers, the largest first.
 
     Between hyperedges that cover as much, the larger is taken, then the one whose relevant hypernodes are nearer to the
     question, then the IRI that sorts first.
 
     Args:
         graph: the hypergraph.
-        relevant: hypernode -> what covering it is worth, and how near it is to the question.
+        relevant: hypernodes, what covering each is worth, and how near it is to the question.
         cover: how to choose.
     """
     nodes = _Nodes.of(graph, relevant, cover)
-    edges = _distinct(graph.edges_of.of_all(nodes.places[~nodes.is_hub]))
+    edges = distinct(graph.edges_of.of_all(nodes.places[~nodes.is_hub]))
     has = graph.membership(edges, nodes.places)
     chosen, covers = _chosen(graph, edges, has, nodes, cover)
     waiting = nodes.is_hub & ~covers.any(axis=0)
     if waiting.any() and len(chosen) < cover.limit:
         listed = [graph.edges_of.of(place)[: cover.hub + 1] for place in nodes.places[waiting].tolist()]
-        of_hubs = _distinct(np.concatenate(listed))
+        of_hubs = distinct(np.concatenate(listed))
         has = graph.membership(of_hubs, nodes.places) & waiting
         others, covers_too = _chosen(graph, of_hubs, has, nodes, replace(cover, limit=cover.limit - len(chosen)))
         chosen, covers = np.concatenate([chosen, others]), np.concatenate([covers, covers_too])
     before: _Places = np.cumsum(covers, axis=0, dtype=np.int64) - covers
     newly = ((covers & (before == 0)) * nodes.worth).sum(axis=1) / (nodes.worth.sum() or 1.0)
-    shares = zip(graph.edges.at(chosen), newly.tolist(), strict=True)
+    shares = zip(chosen.tolist(), newly.tolist(), strict=True)
     return sorted(shares, key=lambda pair: -pair[1])
 
 
@@ -88,18 +88,14 @@ class _Nodes:
     is_hub: _Flags
 
     @classmethod
-    def of(cls, graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) -> _Nodes:
-        iris = sorted(relevant)
-        places = graph.nodes.places(iris)
-        degrees = np.where(places >= 0, graph.edges_of.lengths(places), 0)
-        known = np.flatnonzero(degrees)
-        told = np.array([relevant[iris[row]] for row in known.tolist()], np.float64).reshape(len(known), 2)
-        factors = 1 / np.minimum(degrees[known], cover.hub + 1) if cover.inverse_degree else np.ones(len(known))
-        return cls(places[known], told[:, 0] * factors, told[:, 1], degrees[known] > cover.hub)
-
-
-def _distinct(edges: Places) -> _Places:
-    return np.unique(edges).astype(np.int64)
+    def of(cls, graph: Adjacency, relevant: Relevant, cover: Cover) -> _Nodes:
+        degrees = graph.edges_of.lengths(relevant.places)
+        known = degrees > 0
+        degrees = degrees[known]
+        factors = 1 / np.minimum(degrees, cover.hub + 1) if cover.inverse_degree else np.ones(len(degrees))
+        return cls(
+            relevant.places[known], relevant.worth[known] * factors, relevant.nearness[known], degrees > cover.hub
+        )
 
 
 def _chosen(graph: Adjacency, edges: _Places, has: _Flags, nodes: _Nodes, cover: Cover) -> tuple[_Places, _Flags]:
@@ -110,7 +106,7 @@ def _chosen(graph: Adjacency, edges: _Places, has: _Flags, nodes: _Nodes, cover:
     """
     if not has.size:
         return edges[:0], has[:0]
-    nearness = _sums(has, nodes.nearness)
+    nearness = _sums(_by_node(has), nodes.nearness)
     order = np.lexsort((edges, -nearness, -graph.sizes[edges]))
     edges, has = edges[order], has[order]
     rows = _exact(has, nodes.worth, cover.limit) if cover.kind == "exact" else _greedy(has, nodes.worth, cover.limit)
@@ -119,9 +115,9 @@ def _chosen(graph: Adjacency, edges: _Places, has: _Flags, nodes: _Nodes, cover:
 
 def _greedy(has: _Flags, worth: _Scores, limit: int) -> list[int]:
     """Return the rows that ``greedy_cover`` takes where rows that come earlier win ties."""
-    left, taken = worth.copy(), list[int]()
+    left, taken, inside = worth.copy(), list[int](), _by_node(has)
     while len(taken) < limit:
-        gains = _sums(has, left)
+        gains = _sums(inside, left)
         best = int(np.argmax(gains))
         if gains[best] <= 0:
             break
@@ -143,9 +139,14 @@ def _exact(has: _Flags, worth: _Scores, limit: int) -> list[int]:
     return [rows[name] for name in picked]
 
 
-def _sums(has: _Flags, values: _Scores) -> _Scores:
-    """Return the sum of the values of each row, added up from left to right so that rows that are alike come out so."""
-    sums: _Scores = np.cumsum(has * values, axis=1)[:, -1]
+def _by_node(has: _Flags) -> _Scores:
+    """Return 1.0 where a hyperedge contains a hypernode, shape (nodes, edges)."""
+    return np.ascontiguousarray(has.T).astype(np.float64)
+
+
+def _sums(inside: _Scores, values: _Scores) -> _Scores:
+    """Return the sum of the values of each column, added up from node to node so that columns alike come out alike."""
+    sums: _Scores = (inside * values[:, None]).sum(axis=0)
     return sums
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from kgrag import queries
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.index.place_lists import PlaceLists, Places
+from kgrag.methods.og_rag.term_vectors import TermVectors
 from kgrag.model import plain
-from kgrag.ports import TripleStore
+from kgrag.ports import TripleStore, VectorIndex
 from kgrag.vocab import KG
 
 __all__ = ["Adjacency", "fresh"]
@@ -45,6 +46,7 @@ class Adjacency:
     ``with_value`` the hypernodes of a key or a value; ``edges_of`` the hyperedges of a hypernode, larger ones first,
     ``nodes_of`` the hypernodes of a hyperedge; ``sizes`` the number of hypernodes of each hyperedge, shape
     (hyperedges,). ``named_edges`` are the hyperedges by ascending IRI, ``place_of_named`` the place of each.
+    ``vectors`` keeps the vectors of keys and of values, by the name of their space, once a question needed them.
     """
 
     revision: int
@@ -61,6 +63,7 @@ class Adjacency:
     with_value: PlaceLists
     named_edges: Iris
     place_of_named: npt.NDArray[np.int64]
+    vectors: dict[str, TermVectors] = field(default_factory=dict)
 
     @classmethod
     def joined(
@@ -94,6 +97,13 @@ class Adjacency:
         """Return the place of each hyperedge, -1 of an unknown one, shape (len(iris),)."""
         found = self.named_edges.places(iris)
         return np.where(found >= 0, np.append(self.place_of_named, -1)[found], -1)
+
+    def vectors_of(self, space: str, terms: Iris, index: VectorIndex) -> TermVectors:
+        """Return the vectors of keys or values, read from the index of their space at the first question."""
+        kept = self.vectors.get(space)
+        if kept is None or kept.index is not index:
+            kept = self.vectors[space] = TermVectors.of(terms, index)
+        return kept
 
     def membership(self, edges: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return which hyperedge contains which hypernode, shape (edges, nodes); ``nodes`` ascend."""

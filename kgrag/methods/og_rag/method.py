@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from kgrag import queries
 from kgrag.answering import cited_answers
@@ -18,13 +17,14 @@ from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
+from kgrag.index.vector_table import unit_rows
 from kgrag.mapping.factual_blocks import Pair, line
 from kgrag.methods.og_rag import OgRagOptions, fact_texts, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
 from kgrag.methods.og_rag.allowed_edges import allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.named_facts import named_facts
-from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
+from kgrag.methods.og_rag.relevance import Asked, Relevant, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
 from kgrag.methods.og_rag.weighed_cover import WeighedCover, weighed_covering
 from kgrag.methods.og_rag.windows import fitting
@@ -35,6 +35,7 @@ from kgrag.text.chunking import count_tokens
 __all__ = ["OgRag"]
 
 _KEYS, _VALUES = "hypernode-key", "hypernode-value"
+_NEARLY = 1e-3  # how far the square of a vector's length is from 1 at most, so that the vector is taken as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +209,12 @@ class OgRag:
     def _evidence(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         """Return the covering hyperedges, then other facts of what the question names, up to ``fact_tokens``."""
         hits = self._covering(question, k, allowed)
-        chosen, asked = [hit.iri for hit in hits], self._asked(question)
+        asked = self._asked(question)
         graph = asked.graph
-        texts = self._fact_texts(graph)
+        texts, places = self._fact_texts(graph), graph.edge_places([hit.iri for hit in hits])
+        chosen = places[places >= 0]
         asked = asked if allowed is None else asked.within(allowed_edges(allowed, graph, self.store))
-        known = itertools.chain.from_iterable(texts.pairs(graph, _there(graph, chosen)))
+        known = itertools.chain.from_iterable(texts.pairs(graph, chosen))
         others = named_facts(question, known, self._relevant(asked), asked.graph, self.store.names)
         left = self.fact_tokens
         for hit in _hits([(edge, 0.0) for edge in others if edge not in chosen], graph, texts):
@@ -247,10 +249,17 @@ class OgRag:
         keys, values = self._space(_KEYS, None), self._space(_VALUES, None)
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
-        vector = self.embedder.embed([question], "query")[0]
-        return Asked(question, vector, self._graph(None), keys, values)
+        graph, (vector,) = self._graph(None), self.embedder.embed([question], "query")
+        if not abs(float(vector @ vector) - 1) < _NEARLY:
+            vector = unit_rows(vector[None, :], len(vector))[0]
+        return Asked(
+            question,
+            graph,
+            graph.vectors_of(_KEYS, graph.keys, keys).nearness(vector),
+            graph.vectors_of(_VALUES, graph.values, values).nearness(vector),
+        )
 
-    def _relevant(self, asked: Asked) -> dict[str, Relevance]:
+    def _relevant(self, asked: Asked) -> Relevant:
         """Return the relevant hypernodes, N(Q), of the hypergraph or of the part of it that a filter leaves."""
         if self.scoring == "paper":
             return by_paper(asked, self.nodes)
@@ -276,21 +285,15 @@ class OgRag:
 
 
 def _hits(
-    chosen: Sequence[tuple[str, float]], graph: hypergraph_arrays.Adjacency, texts: fact_texts.FactTexts
+    chosen: Sequence[tuple[int, float]], graph: hypergraph_arrays.Adjacency, texts: fact_texts.FactTexts
 ) -> list[Hit]:
-    """Return hyperedges with what they are worth as hits; unknown ones are left out."""
-    places, shares = _there(graph, [edge for edge, _ in chosen]), dict(chosen)
-    stated = zip(graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
+    """Return hyperedges, by place, with what they are worth as hits."""
+    places = np.array([place for place, _ in chosen], dtype=np.int64)
+    stated = zip(chosen, graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
     return [
-        Hit(edge, "hyperedge", line(pairs), shares[edge], sources=tuple(spans), attributes=_attributes(pairs))
-        for edge, pairs, spans in stated
+        Hit(edge, "hyperedge", line(pairs), share, sources=tuple(spans), attributes=_attributes(pairs))
+        for (_, share), edge, pairs, spans in stated
     ]
-
-
-def _there(graph: hypergraph_arrays.Adjacency, edges: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the places of those hyperedges that the hypergraph has, in their order."""
-    places = graph.edge_places(edges)
-    return places[places >= 0]
 
 
 def _attributes(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
 from kgrag.mapping.factual_blocks import Pair
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
-from kgrag.methods.og_rag.relevance import Relevance
+from kgrag.methods.og_rag.relevance import Relevant
 from kgrag.vocab import Names
 
 __all__ = ["named_facts"]
@@ -23,10 +23,8 @@ _MAX_FACTS_OF_NAME = 100  # a thing with more says too little about which of the
 _MIN_NAME_CHARACTERS = 3
 
 
-def named_facts(
-    question: str, known: Iterable[Pair], relevant: Mapping[str, Relevance], graph: Adjacency, names: Names
-) -> list[str]:
-    """Return the hyperedges of the hypernodes whose value is in the question, best first.
+def named_facts(question: str, known: Iterable[Pair], relevant: Relevant, graph: Adjacency, names: Names) -> list[int]:
+    """Return the hyperedges, by place, of the hypernodes whose value is in the question, best first.
 
     A hyperedge of a rarer hypernode, or of several, comes before others, then one whose relevant hypernodes are worth
     more, then the one whose IRI sorts first.
@@ -34,7 +32,7 @@ def named_facts(
     Args:
         question: the question.
         known: pairs of key and value that it may name.
-        relevant: hypernode -> what it is worth.
+        relevant: hypernodes, and what each is worth.
         graph: the hypergraph, or the part of it that may be seen.
         names: the IRIs of hypernodes.
     """
@@ -51,14 +49,13 @@ def named_facts(
             rarity[edge] += 1 / degree
     edges = np.array(sorted(rarity), dtype=np.int32)
     worth = np.zeros(len(edges))
-    for iri, place in zip(sorted(relevant), graph.nodes.places(sorted(relevant)).tolist(), strict=True):
-        if place >= 0:
-            with_node = graph.edges_of.of(place)
-            at = np.searchsorted(with_node, edges)
-            worth += relevant[iri].worth * (np.append(with_node, -1)[at] == edges)
+    for place, share in zip(relevant.places.tolist(), relevant.worth.tolist(), strict=True):
+        with_node = graph.edges_of.of(place)
+        at = np.searchsorted(with_node, edges)
+        worth += share * (np.append(with_node, -1)[at] == edges)
     iris = graph.edges.at(edges)
     ranked = sorted(range(len(edges)), key=lambda row: (-rarity[int(edges[row])], -worth[row], iris[row]))
-    return [iris[row] for row in ranked]
+    return [int(edges[row]) for row in ranked]
 
 
 def _plain(text: str) -> str:

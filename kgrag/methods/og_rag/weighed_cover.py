@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
-from kgrag.methods.og_rag.relevance import Relevance
+from kgrag.methods.og_rag.relevance import Relevant
 
 __all__ = ["WeighedCover", "weighed_covering"]
 
@@ -45,25 +45,21 @@ class WeighedCover:
 
 
 def weighed_covering(
-    graph: Adjacency, relevant: Mapping[str, Relevance], by_words: Mapping[str, float], cover: WeighedCover
-) -> list[tuple[str, float]]:
-    """Return the chosen hyperedges with what each was worth when it was chosen, best first.
+    graph: Adjacency, relevant: Relevant, by_words: Mapping[str, float], cover: WeighedCover
+) -> list[tuple[int, float]]:
+    """Return the chosen hyperedges, by place, with what each was worth when it was chosen, best first.
 
     Ties go to the more relevant, then to the larger, then to the IRI that sorts first.
 
     Args:
         graph: the hypergraph, or the part of it that may be seen.
-        relevant: hypernode -> what covering it is worth.
+        relevant: hypernodes, and what covering each is worth.
         by_words: hyperedge -> BM25 of its text, above 0; those that are not listed have none.
         cover: how to choose.
     """
-    iris = sorted(relevant)
-    nodes = graph.nodes.places(iris)
-    degrees = np.where(nodes >= 0, graph.edges_of.lengths(nodes), 0)
-    known = np.flatnonzero(degrees)
-    places, degrees = nodes[known], degrees[known]
-    rarity = np.log1p(len(graph.edges) / degrees) / np.log1p(max(len(graph.edges), 1))
-    worth = np.array([relevant[iris[row]].worth for row in known.tolist()], dtype=np.float64) * rarity
+    degrees = graph.edges_of.lengths(relevant.places)
+    places, worth, degrees = relevant.places[degrees > 0], relevant.worth[degrees > 0], degrees[degrees > 0]
+    worth = worth * np.log1p(len(graph.edges) / degrees) / np.log1p(max(len(graph.edges), 1))
     worded = graph.edge_places(list(by_words))
     listed = graph.edges_of.of_all(places[degrees <= _HUB])
     if not len(listed) and not len(worded):
@@ -73,7 +69,7 @@ def weighed_covering(
     words = np.zeros(len(edges))
     words[np.searchsorted(edges, worded[worded >= 0])] = np.array(list(by_words.values()))[worded >= 0]
     chosen = _chosen(has, worth, _lengths(graph, edges, cover.length), words, cover)
-    return [(graph.edges[int(edges[row])], gain) for row, gain in chosen]
+    return [(int(edges[row]), gain) for row, gain in chosen]
 
 
 def _lengths(graph: Adjacency, edges: npt.NDArray[np.int64], b: float) -> Scores:

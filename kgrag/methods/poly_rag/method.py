@@ -11,10 +11,11 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering import cited_answers
+from kgrag.capabilities import LeftToEvidence, OwnAnswer
 from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
-from kgrag.llm.reading_by_rules import is_by_rules, notes_on
+from kgrag.llm.reading_by_rules import PASSED_OVER, is_by_rules, notes_on
 from kgrag.llm.reply_lengths import Forecast
 from kgrag.methods.poly_rag import (
     PolyRagOptions,
@@ -258,15 +259,17 @@ class PolyRag:
         """
         return self._answered(question, k, None)
 
-    def exact_answer(self, question: str, k: int) -> Answer | None:
-        """Return what instances answer to a question of a fixed form; None without instances, or for another form.
+    def exact_answer(self, question: str, k: int) -> OwnAnswer:
+        """Return what instances answer to a question of a fixed form, unless there are none, or for another form.
 
-        None too where a row rests on what was read from text by rules, without a language model: too often that is not
-        what the text says, so the text is asked first.
+        It is left to the text too where a row rests on what was read from text by rules, without a language model: too
+        often that is not what the text says.
         """
         found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
-        if found is None or self._read_by_rules(found.hits):
-            return None
+        if found is None:
+            return LeftToEvidence()
+        if self._read_by_rules(found.hits):
+            return LeftToEvidence((PASSED_OVER,))
         answer = self._answer_in_words(question, found)
         return replace(answer, explain=(*_explained([found]), *answer.explain), sparql=found.sparql)
 
