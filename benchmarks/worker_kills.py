@@ -22,7 +22,6 @@ outlive a run.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -32,35 +31,24 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pyoxigraph as ox
 from pyarrow import parquet
 
+from benchmarks.killed_intake import HashedWords
 from benchmarks.workers import graph_hashes, vectors_of
 from kgrag import KnowledgeBase
-from kgrag.knowledge_base import document_sources
-from kgrag.ports import Vectors
 from kgrag.settings import Settings
-from kgrag.testing import HashEmbedder
-from kgrag.text import ingestion
-from kgrag.workers import runners, shard_source
-from kgrag.workers.shards import Job, Task
-from kgrag.workers.slot_pool import Runner
-from kgrag.workers.stages import Read
 
-__all__ = ["Found", "compare", "main"]
+__all__ = ["Found", "Trace", "compare", "main"]
 
 _ROUNDS_PER_LIFE = 10
 _FILES, _CHANGED_FILES, _RECORDS_PER_FILE = 24, 12, 3
-_SECONDS_PER_TEXT = 0.002  # that embedding takes, as with a model
 _SECONDS_TO_END = 20.0
 _KINDS = ("worker", "driver", "loader")
 _PLACES = {
@@ -102,11 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kinds", nargs="+", default=_KINDS, choices=_KINDS)
     parser.add_argument("--seed", type=int, default=20, help="another one draws other moments")
     parser.add_argument("--fault", default="", choices=_FAULTS, help="do this behind the first kill of each round")
-    parser.add_argument("--work", nargs=3, metavar=("FOLDER", "KB", "TRACE"), help="take in a folder, and no more")
     given = parser.parse_args(arguments)
-    if given.work:
-        _work(*given.work)
-        return 0
     found = {kind: Found() for kind in given.kinds}
     for kind in given.kinds:
         chance, places = random.Random(f"{given.seed} {kind}"), cycle(_PLACES[kind])
@@ -137,101 +121,11 @@ def compare(expected: State, there: State, found: Found) -> None:
     found.torn += sum(there[name] != each for name, each in expected.items() if name in there)
 
 
-# --- the process that is killed, and its workers --------------------------------------------------------------------
-
-
-def _work(folder: str, path: str, trace: str) -> None:
-    """Take in a folder by two workers, and report each place that is reached."""
-    _note(trace, "starting")
-    ingestion._BATCH_DOCUMENTS = 10
-    shard_source._FILES_PER_TASK = 2
-    with KnowledgeBase(path, settings=Settings(), embedder=_Noting(trace)) as kb:
-        _note(trace, "opened")
-        vars(kb.store)["publish"] = _announced(trace, kb.store.publish, "publishing", "published")
-        document_sources.note_folder = _announced(trace, document_sources.note_folder, "noting", "noted")  # type: ignore[assignment]
-        vars(kb)["_embed"] = _announced(trace, kb._embed, "embedding", "made")
-        kb.ingest(folder, runner=partial(_watched, trace))
-        _note(trace, "closing")
-
-
-def _announced(trace: str, work: Callable[..., Any], before: str, after: str) -> Callable[..., Any]:
-    def announced(*arguments: Any, **named: Any) -> Any:
-        _note(trace, before)
-        done = work(*arguments, **named)
-        _note(trace, after)
-        return done
-
-    return announced
-
-
-def _note(trace: str, *what: str) -> None:
-    """Add a line with the number of this process, in one step, so that lines of several processes do not mix."""
-    file = os.open(trace, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(file, f"{os.getpid()} {' '.join(what)}\n".encode())
-    finally:
-        os.close(file)
-
-
-def _watched(trace: str, job: Job) -> Runner:
-    """Return the runner of two processes, of a job that reports its stages."""
-    _note(trace, "working")
-    stages = tuple(_NotingStage(trace, stage) for stage in job.stages)
-    noting = _NotingJob(job.folder, job.version, _NotingRead(job.read.whole_pages, trace), stages, trace)
-    return runners.opened("process://2", noting)
-
-
-@dataclass(frozen=True, slots=True)
-class _NotingJob(Job):
-    trace: str = ""
-
-    def __call__(self, task: Task) -> list[str]:
-        left = Job.__call__(self, task)
-        _note(self.trace, "idle")
-        return left
-
-    def _write(self, table: pa.Table) -> str:
-        _note(self.trace, "writing")
-        return Job._write(self, table)
-
-
-@dataclass(frozen=True, slots=True)
-class _NotingRead(Read):
-    trace: str = ""
-
-    def __call__(self, files: pa.Table) -> Iterator[pa.Table]:
-        _note(self.trace, "Read")
-        return Read.__call__(self, files)
-
-
-@dataclass(frozen=True, slots=True)
-class _NotingStage:
-    trace: str
-    stage: Callable[[pa.Table], pa.Table]
-
-    def __call__(self, table: pa.Table) -> pa.Table:
-        _note(self.trace, type(self.stage).__name__)
-        return self.stage(table)
-
-
-class _Noting(HashEmbedder):
-    """Embeds by a hash, takes its time, and reports what it embedded."""
-
-    def __init__(self, trace: str) -> None:
-        super().__init__()
-        self.trace = trace
-
-    def embed(self, texts: Sequence[str], kind: Any) -> Vectors:
-        time.sleep(_SECONDS_PER_TEXT * len(texts))
-        _note(self.trace, "embedded", *(hashlib.sha256(text.encode()).hexdigest() for text in texts))
-        return super().embed(texts, kind)
-
-
 # --- the process that kills -----------------------------------------------------------------------------------------
 
 
 @dataclass
-class _Trace:
+class Trace:
     """What processes reported, in its order."""
 
     path: Path
@@ -255,7 +149,7 @@ class _Life:
         self._folder.mkdir()
         self._trace = place / "trace"
         self._chance, self._found, self._fault = chance, found, fault
-        self._whole = KnowledgeBase(None, settings=Settings(), embedder=HashEmbedder())
+        self._whole = KnowledgeBase(None, settings=Settings(), embedder=HashedWords())
         self._before: State = {}
         self._number = 0
 
@@ -280,7 +174,7 @@ class _Life:
             kept |= _vectors_left(self._path)
             kills += len(died)
             if kind == "worker" or not died:
-                self._found.failed += run.code != 0
+                self._found.failed += run.failed
                 break
             self._look_behind_a_kill(after)
             self._do_wrong(kills)
@@ -344,17 +238,22 @@ class _Run:
 
     def __init__(self, folder: Path, path: Path, trace: Path, chance: random.Random) -> None:
         trace.unlink(missing_ok=True)
-        self._trace, self._chance = _Trace(trace), chance
+        self._trace, self._chance = Trace(trace), chance
         self._at: dict[int, str] = {}  # process -> the last place that it reported
         self.embedded: list[tuple[bool, str]] = []  # whether a worker did it, and the SHA-256 of the text
-        work = ["--work", str(folder), str(path), str(trace)]
-        self._process = subprocess.Popen([sys.executable, "-m", "benchmarks.worker_kills", *work])
+        places = [str(folder), str(path), str(trace)]
+        self._errors = trace.with_name("errors")
+        with self._errors.open("wb") as errors:
+            command = [sys.executable, "-m", "benchmarks.killed_intake", *places]
+            self._process = subprocess.Popen(command, stderr=errors)
         self._workers: set[int] = set()
 
     @property
-    def code(self) -> int | None:
-        """How the process ended."""
-        return self._process.returncode
+    def failed(self) -> bool:
+        """Whether the process ended with an error; what it said is printed."""
+        if self._process.returncode:
+            print(self._errors.read_text(encoding="utf-8", errors="replace"), file=sys.stderr)
+        return self._process.returncode != 0
 
     def kill(self, place: str) -> str:
         """Kill the process a while after it reported a place; return where it was, "" if it had ended by then."""
@@ -444,7 +343,7 @@ def _vectors_left(path: Path) -> set[str]:
 
 
 def _opened(path: Path) -> KnowledgeBase:
-    return KnowledgeBase(path, settings=Settings(), embedder=HashEmbedder(), read_only=True)
+    return KnowledgeBase(path, settings=Settings(), embedder=HashedWords(), read_only=True)
 
 
 def _state(kb: KnowledgeBase) -> State:
