@@ -83,7 +83,7 @@ def _fill(
     total = before
     while total < quads:
         drafted = drafts(range(first, first + _GRAPHS_PER_CALL), kb.store.names)
-        kb.store.publish(drafted, conforming=[draft.iri for draft in drafted])
+        kb.store.publish(drafted, conforming={draft.iri for draft in drafted})
         first += _GRAPHS_PER_CALL
         per_graph = per_graph or (_count(kb) - before) / first
         total = round(before + per_graph * first)
