@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = _Run(place / "kb", given.documents, postgres, store.address if store else "oxigraph")
         for number, victim in zip(range(given.kills), cycle(victims), strict=False):
             run.kill(victim, victims[victim], random.Random(1_000 * given.seed + number))
+            print(f"{victim} killed, last reported {run.last}, {run.lost} rows lost so far", flush=True)
         run.finish()
         return run.report(place / "embedded")
 
@@ -115,6 +116,7 @@ class _Run:
     kills: Counter[str] = field(default_factory=Counter)
     places: Counter[str] = field(default_factory=Counter)
     survived: int = 0
+    last: str = ""
 
     def kill(self, victim: str, server: LocalPostgres | OxigraphServer | None, chance: random.Random) -> None:
         """Begin to work, kill the server, or without one the writer, and see whether what was reported is there."""
@@ -135,7 +137,8 @@ class _Run:
         self.kills[victim] += 1
         whole = [each.split() for each in [line, *writer.stdout] if each.endswith("\n")]
         writer.wait()
-        self.places[whole[-1][1] if whole else "starting"] += 1
+        self.last = " ".join(whole[-1]) if whole else "starting"
+        self.places[self.last.split()[-1]] += 1
         self.acknowledged = max([self.acknowledged, *(int(number) for number, _ in whole)])
         self.lost += max(self.acknowledged * (_BATCH - 1) // _BATCH - len(_rows(self.postgres.address)), 0)
 
