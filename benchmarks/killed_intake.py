@@ -44,7 +44,7 @@ def main(folder: str, path: str, trace: str) -> None:
     with KnowledgeBase(path, settings=Settings(), embedder=_Noting(trace)) as kb:
         _note(trace, "opened")
         vars(kb.store)["publish"] = _announced(trace, kb.store.publish, "publishing", "published")
-        document_sources.note_folder = _announced(trace, document_sources.note_folder, "noting", "noted")  # type: ignore[assignment]
+        document_sources.note_folder = _announced(trace, document_sources.note_folder, "noting", "noted")
         vars(kb)["_embed"] = _announced(trace, kb._embed, "embedding", "made")
         kb.ingest(folder, runner=partial(_watched, trace))
         _note(trace, "closing")
@@ -117,11 +117,12 @@ class HashedWords:
 
     def embed(self, texts: Sequence[str], kind: str) -> Vectors:
         """Return unit rows of shape (len(texts), 32)."""
-        rows = np.ones((len(texts), self.dimension), np.float32)
+        rows: Vectors = np.ones((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.split():
                 row[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]) % self.dimension] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
 
 
 class _Noting(HashedWords):

@@ -35,7 +35,7 @@ def graph_hashes(kb: KnowledgeBase) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         kb.store.dump(Path(folder) / "all.nq")
         for quad in ox.parse(path=Path(folder) / "all.nq", format=ox.RdfFormat.N_QUADS):
-            graphs.setdefault(quad.graph_name.value, []).append(quad.triple)  # type: ignore[union-attr]
+            graphs.setdefault(quad.graph_name.value, []).append(quad.triple)
     catalogue = kb.store.names.catalogue.value
     told = {KG.Publication, KG.Rewrite, KG.Build, KG.Source}
     history = {triple.subject for triple in graphs.get(catalogue, ()) if triple.object in told}
