@@ -258,7 +258,7 @@ class _Run:
     def kill(self, place: str) -> str:
         """Kill the process a while after it reported a place; return where it was, "" if it had ended by then."""
         wanted = self._chance.choice((1, 1, 2, 3)) if place in ("publishing", "published") else 1
-        while wanted and self._process.poll() is None:
+        while wanted > 0 and self._process.poll() is None:
             wanted -= sum(pid == self._process.pid and what == place for pid, what in self._follow())
             time.sleep(0.002)
         time.sleep(self._chance.uniform(0, 1.5 if place in ("starting", "working") else 0.03))
