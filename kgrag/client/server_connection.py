@@ -6,8 +6,10 @@ The key is sent to the server that was named, and to nobody that this one redire
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -19,8 +21,11 @@ from pydantic_core import to_json, to_jsonable_python
 
 from kgrag.errors import InputError, InvalidSettings, KgragError, ServiceRefused, ServiceUnavailable
 
-__all__ = ["Call", "NotThere", "ServerAddress", "error_of_connection", "failed", "refusal"]
+__all__ = ["Call", "LatestRevision", "NotThere", "ServerAddress", "error_of_connection", "failed", "refusal"]
 
+_log = logging.getLogger(__name__)
+
+_REVISION = "Kgrag-Revision"
 _MAX_SHOWN_BYTES = 100_000
 _SECONDS = 600.0
 _Reply = TypeVar("_Reply")
@@ -111,6 +116,41 @@ class ServerAddress:
         headers |= {"Kgrag-Tenant": self._tenant} if self._tenant else {}
         timeout = httpx.Timeout(seconds, connect=min(30.0, seconds))
         return {"base_url": self.url, "headers": headers, "timeout": timeout, "trust_env": not self._loopback}
+
+
+class LatestRevision:
+    """The latest revision of the store in the answers so far (``Kgrag-Revision``), which each request names.
+
+    So a client finds what it wrote, and no older state than it saw, whichever of several servers answers. Safe to use
+    from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._turn = threading.Lock()
+
+    def arguments(self, call: Call[Any]) -> dict[str, Any]:
+        """Return the arguments of an httpx request that names the revision."""
+        arguments = call.arguments()
+        if self._number:
+            arguments["headers"] = {_REVISION: str(self._number), **arguments["headers"]}
+        return arguments
+
+    def is_gone(self, url: str, response: httpx.Response) -> bool:
+        """Note the revision of an answer; return whether the store has fewer, so that the request is to be sent again.
+
+        That is so after a backup was restored, or where a server has its data in memory and was started again. It
+        refuses such a request (412) without doing anything. The earlier revision is named from then on.
+        """
+        named, present = (each.headers.get(_REVISION, "") for each in (response.request, response))
+        if not (present.isascii() and present.isdigit()):
+            return False
+        is_gone = response.status_code == 412 and named.isdigit() and int(present) < int(named)
+        with self._turn:
+            self._number = int(present) if is_gone else max(self._number, int(present))
+        if is_gone:
+            _log.warning("%s is at revision %s, and was at %s: its store was replaced by another.", url, present, named)
+        return is_gone
 
 
 def refusal(url: str, response: httpx.Response) -> KgragError:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kgrag.index.vector_table import SlotTable
 from kgrag.ports import Vectors
+from kgrag.store.postgres_connection import PostgresAddress
 
 __all__ = [
     "ABSENT",
@@ -28,6 +29,7 @@ __all__ = [
     "SEARCH_GRAPH",
     "Asked",
     "Head",
+    "building_megabytes",
     "composed",
     "locked_head",
     "make_graph",
@@ -37,7 +39,7 @@ __all__ = [
     "write_rows",
 ]
 
-_BUILDING_MEMORY = "512MB"  # for a graph; one that needs more is made on the disk, which takes longer
+_MIN_BUILDING_MEGABYTES = 64
 _ROWS_PER_WRITE = 4_096
 
 _COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
@@ -184,11 +186,25 @@ def write_head(connection: Any, schema: str, head: Head) -> None:
     connection.execute(composed(_WRITE_HEAD, schema), (*values, head.number))
 
 
-def make_graph(connection: Any, schema: str, head: Head, *, links: int, breadth: int) -> None:
-    """Make the neighbour graph of a table."""
-    connection.execute("SELECT set_config('maintenance_work_mem', %s, true)", (_BUILDING_MEMORY,))
-    numbers = {"dimension": head.dimension, "links": links, "breadth": breadth}
+def make_graph(connection: Any, schema: str, head: Head, address: PostgresAddress) -> None:
+    """Make the neighbour graph of a table, in memory as far as the address allows."""
+    megabytes = min(building_megabytes(head, address.links), address.megabytes)
+    connection.execute("SELECT set_config('maintenance_work_mem', %s, true)", (f"{megabytes}MB",))
+    numbers = {"dimension": head.dimension, "links": address.links, "breadth": address.breadth}
     connection.execute(composed(_NEW_GRAPH, schema, head.number, **numbers))
+
+
+def building_megabytes(head: Head, links: int) -> int:
+    """Return the memory that pgvector needs to make the graph of a space; with less it makes the rest on the disk.
+
+    A vector has its half-precision numbers, some 250 bytes, and 2 ``links`` neighbours of 16 bytes in the lowest layer
+    (pgvector 0.8.5: 20,000 vectors of 384 dimensions fit); a seventh is added for the upper layers.
+
+    >>> building_megabytes(Head(1, "", 384, 0, "", 0, 1_000_000, graph=False), 16)
+    1760
+    """
+    per_vector = 2 * head.dimension + 32 * links + 250
+    return max(_MIN_BUILDING_MEGABYTES, 1 + head.vectors * per_vector * 23 // 20_000_000)
 
 
 def write_rows(connection: Any, schema: str, number: int, table: SlotTable) -> int:

@@ -433,7 +433,7 @@ class PostgresIndex:
             vectors=head.vectors - gone.rowcount + new,
         )
         if not made.graph and made.vectors >= _MIN_ROWS_FOR_GRAPH and revision != begun.revision:
-            postgres_tables.make_graph(connection, schema, made, links=address.links, breadth=address.breadth)
+            postgres_tables.make_graph(connection, schema, made, address)
             made = replace(made, graph=True)
         postgres_tables.write_head(connection, schema, made)
         return made

@@ -105,7 +105,7 @@ class Wiring:
             if earlier := document_sources.register_earlier(self._store):
                 self._store.flush()
                 named = ", ".join(f"{one.name} ({one.root})" for one in earlier)
-                _LOG.warning("registered the sources of documents of an earlier version: %s. See kgrag sources", named)
+                _LOG.warning("registered the sources of documents that had none yet: %s. See kgrag sources", named)
         except BaseException:
             self._store.close()
             raise

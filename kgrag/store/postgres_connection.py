@@ -22,8 +22,12 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 _SCHEMES = ("postgresql", "postgres")
-_LINKS_PER_NODE, _BUILDING_BREADTH = 16, 100
-_OPTIONS = {"hnsw_m": (_LINKS_PER_NODE, 2, 100), "hnsw_ef_construction": (_BUILDING_BREADTH, 4, 1000)}
+_LINKS_PER_NODE, _BUILDING_BREADTH, _BUILDING_MEGABYTES = 16, 100, 2_000
+_OPTIONS = {
+    "hnsw_m": (_LINKS_PER_NODE, 2, 100),
+    "hnsw_ef_construction": (_BUILDING_BREADTH, 4, 1000),
+    "hnsw_megabytes": (_BUILDING_MEGABYTES, 64, 1_000_000),
+}
 _MAX_IDLE = 8
 _CONNECT_SECONDS = 10
 
@@ -37,12 +41,14 @@ class PostgresAddress:
         shown: host, port and database.
         links: ``hnsw_m``, links of a vector in a neighbour graph.
         breadth: ``hnsw_ef_construction``, how many vectors are looked at for the links of one.
+        megabytes: ``hnsw_megabytes``, the most memory that the server takes to make one.
     """
 
     text: str = field(repr=False)
     shown: str
     links: int = _LINKS_PER_NODE
     breadth: int = _BUILDING_BREADTH
+    megabytes: int = _BUILDING_MEGABYTES
 
     @classmethod
     def of(cls, setting: str) -> PostgresAddress:
@@ -66,7 +72,7 @@ class PostgresAddress:
         host = parts.hostname or dict(others).get("host", "localhost")
         text = parts._replace(query=urlencode(others)).geturl()
         shown = f"postgresql://{host}{port}{parts.path}"
-        return cls(text, shown, options["hnsw_m"], options["hnsw_ef_construction"])
+        return cls(text, shown, *(options[name] for name in _OPTIONS))
 
 
 def _option(name: str, given: str | None) -> int:

@@ -12,7 +12,6 @@ Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/eve
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -207,13 +206,7 @@ class ServerQuads:
             StorageFailed: the server cannot be reached, or refuses.
         """
         node = self._publication(entering)
-        text = queries.bind(
-            "catalogue/exchange_terms",
-            dropped=list(dropped),
-            **_columns("gone", leaving),
-            **_columns("come", entering),
-        )
-        self._acknowledged(text, node)
+        self._acknowledged(_exchange(leaving, entering, dropped), node)
 
     def update(self, text: str, *, revision: int) -> None:
         """Run a SPARQL Update; blank nodes that it makes get names.
@@ -238,13 +231,7 @@ class ServerQuads:
     def _name_blank_nodes(self) -> None:
         made = list(self._quads(queries.bind("catalogue/with_blank_nodes")))
         if made:
-            named_instead = queries.bind(
-                "catalogue/exchange_terms",
-                dropped=[],
-                **_columns("gone", []),
-                **_columns("come", made),
-            )
-            self._change(f"{queries.bind('catalogue/drop_blank_nodes')}\n;\n{named_instead}")
+            self._change(f"{queries.bind('catalogue/drop_blank_nodes')}\n;\n{_exchange([], made)}")
 
     def _acknowledged(self, update: str, node: ox.NamedNode | None, *, declared: str = "") -> None:
         """Run an update, where it writes a publication as the only one that does; find out what a lost reply said."""
@@ -457,15 +444,9 @@ def _patterns_of(quad: ox.Quad) -> Iterator[tuple[Any, ...]]:
     yield (quad.subject, quad.predicate, quad.object, graph)
 
 
-def _columns(name: str, quads: Sequence[ox.Quad]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = defaultdict(list)
-    columns.update({f"{name}_{column}": [] for column in ("graphs", "subjects", "predicates", "objects")})
-    for quad in map(named_quad, quads):
-        columns[f"{name}_graphs"].append(quad.graph_name)
-        columns[f"{name}_subjects"].append(quad.subject)
-        columns[f"{name}_predicates"].append(quad.predicate)
-        columns[f"{name}_objects"].append(quad.object)
-    return columns
+def _exchange(leaving: Iterable[ox.Quad], entering: Iterable[ox.Quad], dropped: Iterable[ox.NamedNode] = ()) -> str:
+    values = {"gone": list(map(named_quad, leaving)), "come": list(map(named_quad, entering))}
+    return queries.bind("catalogue/exchange_terms", dropped=list(dropped), **values)
 
 
 def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:

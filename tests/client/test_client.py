@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import inspect
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -168,6 +169,69 @@ def test_nothing_is_sent_for_what_was_left_out() -> None:
         client.put_document("a/b", TEXT, embed=False)
     assert str(seen[0].url) == "http://kb.example/documents/a%2Fb?embed=false"
     assert seen[0].content == b'{"text":"' + TEXT.encode() + b'"}'
+
+
+def _store_at(revisions: list[int]) -> tuple[httpx.MockTransport, list[str | None]]:
+    """Answer requests as a store whose revisions are these; return what revisions the requests named, too."""
+    named: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        named.append(request.headers.get("Kgrag-Revision"))
+        revision = revisions.pop(0)
+        refused = int(named[-1] or 0) > revision
+        headers = {"Kgrag-Revision": str(revision)}
+        return httpx.Response(412, headers=headers) if refused else httpx.Response(204, headers=headers)
+
+    return httpx.MockTransport(answer), named
+
+
+def test_each_request_names_the_latest_revision_of_the_answers_before_it() -> None:
+    transport, named = _store_at([5, 7, 7])
+    with Client("http://kb.example", transport=transport) as client:
+        for _ in range(3):
+            client.update("CLEAR ALL")
+    assert named == [None, "5", "7"]
+
+
+def test_a_revision_that_a_store_went_back_behind_is_named_no_longer(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> list[str | None]:
+        transport, named = _store_at([5, 2, 2, 3])
+        async with AsyncClient("http://kb.example", transport=transport) as client:
+            for _ in range(3):
+                await client.update("CLEAR ALL")
+        return named
+
+    assert asyncio.run(work()) == [None, "5", "2", "2"]
+    assert "at revision 2, and was at 5" in caplog.text
+    transport, named = _store_at([5, 2, 2, 3])
+    with Client("http://kb.example", transport=transport) as client:
+        for _ in range(3):
+            client.update("CLEAR ALL")
+    assert named == [None, "5", "2", "2"]
+
+
+def test_a_condition_that_does_not_hold_is_refused_once() -> None:
+    client, seen = _answering(httpx.Response(412, headers={"Kgrag-Revision": "5"}, json={"detail": "not as it was"}))
+    for _ in range(2):
+        with pytest.raises(InputError, match="not as it was"):
+            client.update("CLEAR ALL")
+    assert len(seen) == 2
+
+
+def test_after_a_job_the_revision_is_that_of_what_it_wrote() -> None:
+    done = JobReply(id="a", kind="build", state="done", progress={}, seconds=1).model_dump(mode="json")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "event-stream" in request.headers["Accept"]:
+            return httpx.Response(200, headers={"Kgrag-Revision": "5"}, text=f"data: {json.dumps(done)}\n\n")
+        return httpx.Response(
+            200, headers={"Kgrag-Revision": "6", "X-Named": request.headers["Kgrag-Revision"]}, json=done
+        )
+
+    with Client("http://kb.example", transport=httpx.MockTransport(answer)) as client:
+        client.end_of_job("a")
+        with client.open_query("ASK {}", "application/json") as response:
+            assert response.headers["X-Named"] == "6"
 
 
 def test_the_client_loads_no_server_and_no_model() -> None:

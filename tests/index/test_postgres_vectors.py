@@ -191,7 +191,8 @@ def test_what_is_no_address_is_refused(setting: str) -> None:
 
 def test_options_of_graphs_are_read_from_the_address_and_bounded() -> None:
     address = PostgresAddress.of("postgresql://u:s3cret@host:5433/d?hnsw_m=24&sslmode=require&hnsw_ef_construction=200")
-    assert (address.links, address.breadth) == (24, 200)
+    assert (address.links, address.breadth, address.megabytes) == (24, 200, 2_000)
+    assert PostgresAddress.of("postgresql://host/d?hnsw_megabytes=512").megabytes == 512
     assert (address.text, address.shown) == (
         "postgresql://u:s3cret@host:5433/d?sslmode=require",
         "postgresql://host:5433/d",
