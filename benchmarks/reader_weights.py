@@ -15,6 +15,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +55,7 @@ _SETS = {"popqa": "popqa", "hotpot_train100": "multihop/hotpot_train100"}
 class Ranking:
     """A question, the sentences of its evidence, which of them are right, and how much the question counts.
 
-    ``judge`` returns whether some sentences are a right answer.
+    ``judge`` returns whether some sentences are a right answer, ``similarity`` how well one has the question's words.
     """
 
     asked: str
@@ -63,6 +64,7 @@ class Ranking:
     right: Floats
     weight: float
     judge: Callable[[Sequence[ProseSentence]], bool]
+    similarity: Callable[[ProseSentence], float]
 
     def scored(self, weights: Floats) -> tuple[list[sentence_ranking.RankedSentence], bool | None]:
         """Return the sentences in the order of other weights, and whether the answer is right; None where refused."""
@@ -108,7 +110,9 @@ def _certainty(rankings: Sequence[Ranking], weights: Floats) -> Floats:
     """Return the weights of the probability that the answer which begins with the best sentence is right."""
     judged = [(one, *one.scored(weights)) for one in rankings if one.rows]
     kept = [(one, rows, right) for one, rows, right in judged if right is not None]
-    evidence = np.array([sentence_ranking.certainty(one.question, rows) for one, rows, _ in kept])
+    evidence = np.array(
+        [sentence_ranking.certainty(one.question, rows, one.similarity(rows[0].sentence)) for one, rows, _ in kept]
+    )
     right = np.array([float(is_so) for *_, is_so in kept])
     counts = np.array([one.weight for one, *_ in kept])
     mean, spread = evidence.mean(axis=0), evidence.std(axis=0) + _LEAST_SPREAD
@@ -129,12 +133,13 @@ def main(arguments: Sequence[str]) -> None:
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), None)
     nearness = Closeness(lambda: embedder)
     halves = ("development", "second development")
-    rankings = [one for half in halves for one in _of_packages(Path(arguments[0]), half, nearness)]
-    for name in _SETS:
-        rankings += _of_set(name, nearness)
-    prior = np.array(sentence_ranking.WEIGHTS)
-    weights = fitted(_of_ranking(rankings), prior, _PULL)
-    certainty = _certainty(rankings, weights)
+    with ExitStack() as stack:  # answers are judged by the stored texts once the weights are there
+        rankings = [one for half in halves for one in _of_packages(Path(arguments[0]), half, nearness, stack)]
+        for name in _SETS:
+            rankings += _of_set(name, nearness)
+        prior = np.array(sentence_ranking.WEIGHTS)
+        weights = fitted(_of_ranking(rankings), prior, _PULL)
+        certainty = _certainty(rankings, weights)
     print("WEIGHTS =", tuple(weights.round(2).tolist()))
     print("CERTAINTY_WEIGHTS =", tuple(certainty.round(2).tolist()))
 
@@ -151,34 +156,38 @@ def _ranking(
     question = read_question(asked, [one.own | one.about | one.around for one in sentences])
     rows = sentence_ranking.ranked(asked, question, texts, sentences, nearness)
     right = np.array([float(judge([row.sentence])) for row in rows])
-    return Ranking(asked, question, rows, right, weight, judge)
+    return Ranking(asked, question, rows, right, weight, judge, lambda one: _similarity(asked, one, nearness))
 
 
-def _of_packages(packages: Path, half: str, nearness: Closeness) -> Iterator[Ranking]:
-    with TemporaryDirectory() as folder, knowledge_base(packages, Path(folder), half) as opened:
-        stored = opened.documents()
-        files = {document.iri: document.id for document in stored}
-        texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
-        for row in questions(half):
-            pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
-            shown = []
-            for piece in pieces:
-                names = [str(piece.hit.attributes.get(name) or "") for name in ("title", "heading")]
-                heading = " / ".join(filter(None, names))
-                shown.append(
-                    EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following)
-                )
+def _similarity(asked: str, one: ProseSentence, nearness: Closeness) -> float:
+    similarity = nearness.max_similarity(asked, one.meaning)
+    assert similarity is not None  # of the embedder that is made here
+    return similarity
 
-            def judge(ones: Sequence[ProseSentence], row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
-                quotes = [
-                    quote
-                    for one in ones
-                    for quote in cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
-                ]
-                text = " ".join(f"{one.label} {one.text}" for one in ones)
-                return is_right(row, Given(text, tuple(quote.citation for quote in quotes)), files, texts)
 
-            yield _ranking(row["question"], shown, nearness, judge, weight=1.0)
+def _of_packages(packages: Path, half: str, nearness: Closeness, stack: ExitStack) -> Iterator[Ranking]:
+    opened = stack.enter_context(knowledge_base(packages, Path(stack.enter_context(TemporaryDirectory())), half))
+    stored = opened.documents()
+    files = {document.iri: document.id for document in stored}
+    texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
+    for row in questions(half):
+        pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
+        shown = []
+        for piece in pieces:
+            names = [str(piece.hit.attributes.get(name) or "") for name in ("title", "heading")]
+            heading = " / ".join(filter(None, names))
+            shown.append(EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following))
+
+        def judge(ones: Sequence[ProseSentence], row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
+            quotes = [
+                quote
+                for one in ones
+                for quote in cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
+            ]
+            text = " ".join(f"{one.label} {one.text}" for one in ones)
+            return is_right(row, Given(text, tuple(quote.citation for quote in quotes)), files, texts)
+
+        yield _ranking(row["question"], shown, nearness, judge, weight=1.0)
 
 
 def _of_set(name: str, nearness: Closeness) -> Iterator[Ranking]:
