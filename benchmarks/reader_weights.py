@@ -44,7 +44,7 @@ __all__ = ["Ranking", "fitted", "main"]
 Floats = npt.NDArray[np.float64]
 _PULL = 1.0  # towards the earlier weights
 _EARLIER_WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
-"""Those before the second set of questions; drawn towards the present ones, each run would print others."""
+"""Those of 2026-11-24 to 28; drawn towards the present ones, each run would print others."""
 _STEPS = 400
 _LEAST_SPREAD = 1e-6
 _STEP = 0.05
