@@ -17,7 +17,7 @@ class Comparing(HashEmbedder):
         return float((self.embed([question], "query") @ self.embed([text], "query").T)[0, 0])
 
 
-def opened(packages, folder, half):  # noqa: ARG001 - as reader_debian.knowledge_base
+def opened(packages, folder, half):
     kb = KnowledgeBase(folder, embedder=HashEmbedder())
     kb.add_many([Document(text=PAGE, title="Rounds", id="page")])
     kb.build("passages")
