@@ -1,7 +1,7 @@
 """Fits the weights of the reader without a model, and prints them as they stand in ``sentence_ranking``.
 
 Sentences: a softmax over the sentences of a question's evidence, so that right ones come before others, drawn towards
-the weights that are there. Probability: a logistic regression on what speaks for the first one, in units of its spread,
+earlier weights. Probability: a logistic regression on what speaks for the first one, in units of its spread,
 by whether the answer that the reader makes of it is right; those that a rule refuses are left out. Questions: the
 development halves of ``reader_questions.jsonl`` with their packages (see ``reader_debian``), and sixty each of the
 development sets popqa and hotpot_train100 at half weight, whose evidence is found by BM25.
@@ -15,6 +15,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,7 +42,9 @@ from kgrag.text import documents
 __all__ = ["Ranking", "fitted", "main"]
 
 Floats = npt.NDArray[np.float64]
-_PULL = 1.0  # towards the weights that are there
+_PULL = 1.0  # towards the earlier weights
+_EARLIER_WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
+"""Those of 2026-11-24 to 28; drawn towards the present ones, each run would print others."""
 _STEPS = 400
 _LEAST_SPREAD = 1e-6
 _STEP = 0.05
@@ -54,7 +57,7 @@ _SETS = {"popqa": "popqa", "hotpot_train100": "multihop/hotpot_train100"}
 class Ranking:
     """A question, the sentences of its evidence, which of them are right, and how much the question counts.
 
-    ``judge`` returns whether some sentences are a right answer.
+    ``judge`` returns whether some sentences are a right answer, ``similarity`` how well one has the question's words.
     """
 
     asked: str
@@ -63,6 +66,7 @@ class Ranking:
     right: Floats
     weight: float
     judge: Callable[[Sequence[ProseSentence]], bool]
+    similarity: Callable[[ProseSentence], float]
 
     def scored(self, weights: Floats) -> tuple[list[sentence_ranking.RankedSentence], bool | None]:
         """Return the sentences in the order of other weights, and whether the answer is right; None where refused."""
@@ -108,7 +112,9 @@ def _certainty(rankings: Sequence[Ranking], weights: Floats) -> Floats:
     """Return the weights of the probability that the answer which begins with the best sentence is right."""
     judged = [(one, *one.scored(weights)) for one in rankings if one.rows]
     kept = [(one, rows, right) for one, rows, right in judged if right is not None]
-    evidence = np.array([sentence_ranking.certainty(one.question, rows) for one, rows, _ in kept])
+    evidence = np.array(
+        [sentence_ranking.certainty(one.question, rows, one.similarity(rows[0].sentence)) for one, rows, _ in kept]
+    )
     right = np.array([float(is_so) for *_, is_so in kept])
     counts = np.array([one.weight for one, *_ in kept])
     mean, spread = evidence.mean(axis=0), evidence.std(axis=0) + _LEAST_SPREAD
@@ -129,12 +135,12 @@ def main(arguments: Sequence[str]) -> None:
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), None)
     nearness = Closeness(lambda: embedder)
     halves = ("development", "second development")
-    rankings = [one for half in halves for one in _of_packages(Path(arguments[0]), half, nearness)]
-    for name in _SETS:
-        rankings += _of_set(name, nearness)
-    prior = np.array(sentence_ranking.WEIGHTS)
-    weights = fitted(_of_ranking(rankings), prior, _PULL)
-    certainty = _certainty(rankings, weights)
+    with ExitStack() as stack:  # answers are judged by the stored texts once the weights are there
+        rankings = [one for half in halves for one in _of_packages(Path(arguments[0]), half, nearness, stack)]
+        for name in _SETS:
+            rankings += _of_set(name, nearness)
+        weights = fitted(_of_ranking(rankings), np.array(_EARLIER_WEIGHTS), _PULL)
+        certainty = _certainty(rankings, weights)
     print("WEIGHTS =", tuple(weights.round(2).tolist()))
     print("CERTAINTY_WEIGHTS =", tuple(certainty.round(2).tolist()))
 
@@ -151,34 +157,38 @@ def _ranking(
     question = read_question(asked, [one.own | one.about | one.around for one in sentences])
     rows = sentence_ranking.ranked(asked, question, texts, sentences, nearness)
     right = np.array([float(judge([row.sentence])) for row in rows])
-    return Ranking(asked, question, rows, right, weight, judge)
+    return Ranking(asked, question, rows, right, weight, judge, lambda one: _similarity(asked, one, nearness))
 
 
-def _of_packages(packages: Path, half: str, nearness: Closeness) -> Iterator[Ranking]:
-    with TemporaryDirectory() as folder, knowledge_base(packages, Path(folder), half) as opened:
-        stored = opened.documents()
-        files = {document.iri: document.id for document in stored}
-        texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
-        for row in questions(half):
-            pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
-            shown = []
-            for piece in pieces:
-                names = [str(piece.hit.attributes.get(name) or "") for name in ("title", "heading")]
-                heading = " / ".join(filter(None, names))
-                shown.append(
-                    EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following)
-                )
+def _similarity(asked: str, one: ProseSentence, nearness: Closeness) -> float:
+    similarity = nearness.max_similarity(asked, one.meaning)
+    assert similarity is not None  # of the embedder that is made here
+    return similarity
 
-            def judge(ones: Sequence[ProseSentence], row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
-                quotes = [
-                    quote
-                    for one in ones
-                    for quote in cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
-                ]
-                text = " ".join(f"{one.label} {one.text}" for one in ones)
-                return is_right(row, Given(text, tuple(quote.citation for quote in quotes)), files, texts)
 
-            yield _ranking(row["question"], shown, nearness, judge, weight=1.0)
+def _of_packages(packages: Path, half: str, nearness: Closeness, stack: ExitStack) -> Iterator[Ranking]:
+    opened = stack.enter_context(knowledge_base(packages, Path(stack.enter_context(TemporaryDirectory())), half))
+    stored = opened.documents()
+    files = {document.iri: document.id for document in stored}
+    texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
+    for row in questions(half):
+        pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
+        shown = []
+        for piece in pieces:
+            names = [str(piece.hit.attributes.get(name) or "") for name in ("title", "heading")]
+            heading = " / ".join(filter(None, names))
+            shown.append(EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following))
+
+        def judge(ones: Sequence[ProseSentence], row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
+            quotes = [
+                quote
+                for one in ones
+                for quote in cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
+            ]
+            text = " ".join(f"{one.label} {one.text}" for one in ones)
+            return is_right(row, Given(text, tuple(quote.citation for quote in quotes)), files, texts)
+
+        yield _ranking(row["question"], shown, nearness, judge, weight=1.0)
 
 
 def _of_set(name: str, nearness: Closeness) -> Iterator[Ranking]:

@@ -22,11 +22,12 @@ def main() -> None:
     embedder = SentenceTransformerEmbedder(cast("Precision", sys.argv[1]))
     while True:
         try:
-            texts = json.loads(read_frame(requests))
+            asked = json.loads(read_frame(requests))
         except EOFError:
             return
         try:
-            reply = DONE + np.ascontiguousarray(embedder.rows(texts), "<f4").tobytes()
+            numbers = [embedder.max_similarity(**asked)] if isinstance(asked, dict) else embedder.rows(asked)
+            reply = DONE + np.ascontiguousarray(numbers, "<f4").tobytes()
         except Exception as error:
             reply = FAILED + f"{type(error).__name__}: {error}".encode()
         write_frame(replies, reply)

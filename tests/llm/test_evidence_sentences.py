@@ -52,6 +52,12 @@ class Meanings:
         vectors = np.array(rows, np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
+    def max_similarity(self, question, text):
+        shared = any(
+            any(one in question and other in text for one in group for other in group) for group in self.groups
+        )
+        return 0.95 if shared or len({*question.casefold().split()} & {*text.casefold().split()}) > 1 else 0.3
+
 
 def test_a_term_is_the_label_of_the_sentences_below_it_and_none_itself():
     assert [(one.label, one.text) for one in read(SETTINGS)][1::2] == [
@@ -126,6 +132,26 @@ def test_a_sentence_is_embedded_once_in_a_process():
     )
     model.complete([prompt, prompt])
     assert embedder.embedded.count("A stash is a shelf.") == 1
+
+
+def test_the_words_of_a_question_in_other_words_make_a_sentence_more_probable():
+    embedder = Meanings(("stash",), identity="all-MiniLM-L6-v2")
+    said = []
+    for similarity in (0.4, 0.9):
+        embedder.max_similarity = lambda *_, similarity=similarity: similarity
+        said.append(ask("Where is what I shelved?", piece("A stash is there."), embedder=embedder)["confidence"])
+    assert said[0] < said[1]
+
+
+def test_a_value_of_prose_that_is_seldom_right_is_not_given():
+    embedder = Meanings(("stash",), identity="all-MiniLM-L6-v2")
+    body = piece("The ferry was built by Ann Lee.")
+    said = []
+    for similarity in (0.7, 0.9):
+        embedder.max_similarity = lambda *_, similarity=similarity: similarity
+        said.append(ask("Who built the ferry?", body, embedder=embedder))
+    assert "are right with a confidence of" in said[0]["reason"]
+    assert not said[1]["unknown"]
 
 
 def test_a_probability_is_stated_only_with_the_embedder_that_it_was_fitted_with():
@@ -370,6 +396,28 @@ def test_a_default_in_brackets_behind_a_term_is_one_and_its_type_is_none():
     asked = "What is the default of warn_time?"
     assert value_lacking(asked, "warn_time (300s): The least delay.") == ""
     assert value_lacking(asked, "warn_time (integer): The least delay.") == "default"
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("When the file is there, it is possible to tell the number of leap seconds inserted since 1972.", True),
+        ("There have been 27 leap seconds inserted.", True),
+        ("Leap seconds are announced by a service.", True),
+        ("Leap seconds are inserted since 1972.", True),
+        ("Leap seconds are inserted at the end of June or December.", False),
+        ("A leap second is inserted behind second 59 of the last minute of a day.", False),
+        ("If the Earth turns too slowly, a leap second is inserted.", False),
+    ],
+)
+def test_when_something_is_done_is_answered_by_a_time_or_a_condition(text, lacking):
+    assert (value_lacking("When is a leap second inserted?", text) == "time or condition") == lacking
+
+
+def test_a_time_that_is_asked_for_in_the_present_needs_no_passive():
+    asked = "When does the service step the clock?"
+    assert value_lacking(asked, "The file has the frequency of the clock.") == "time or condition"
+    assert value_lacking(asked, "It steps the clock once the offset is too large.") == ""
 
 
 def test_a_version_counts_nothing():

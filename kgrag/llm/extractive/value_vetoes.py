@@ -1,8 +1,9 @@
 """What the sentence of an answer has to hold beside the words of the question: a value of the kind that is asked for.
 
 A sentence about the largest file is no answer to "How large may a file be?" where it has no number, and one without a
-percentage is none to "By what percentage …?", however near it is. Where a question names its options, one of them has
-to be there.
+percentage is none to "By what percentage …?", however near it is. "When is a leap second inserted?" asks for a time or
+a condition, which the number of "leap seconds inserted since 1972" is not. Where a question names its options, one of
+them has to be there.
 """
 
 from __future__ import annotations
@@ -39,6 +40,19 @@ _DATE = (
     r"|\b\p{N}{1,4}\s*(?:BC|BCE|AD|CE)\b|\bcentury\b"
 )
 """What a question in the past asks for; one in the present ("When does it run?") may ask for a condition."""
+_PERIOD = (
+    r"seconds|minutes?|hours?|days?|nights?|weeks?|fortnights?|months?|quarters?|years?|seasons?|stages?|spring|summer|"
+    r"autumn|winter|morning|noon|afternoon|evening|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+)
+_OCCASION = (
+    r"\b(?:if|when(?:ever)?|once|until|till|unless|before|after|while|during|upon|following|always|never|immediately|"
+    rf"as soon as|each|every|hourly|daily|nightly|weekly|monthly|yearly|annually|{_PERIOD})\b|{_DATE}"
+    r"|\b(?:at|on|by|in|near|towards?)\s+(?:the\s+)?(?:end|beginning|start|startup|time|moment|first|last|next|boot|"
+    r"reboot|shutdown|exit|log-?in|log-?out|install(?:ation)?|upgrade|removal)\b"
+)
+"""A time or a condition, which a question in the present asks for ("When does it run?")."""
+_SINCE = regex.compile(r"\bsince\s[^,;]*?\b\p{N}{4}\b", flags=regex.IGNORECASE)
+_PASSIVE = regex.compile(r"when\s+(?:is|are)\s.*\b(?P<verb>\p{L}{2,}(?:ed|en|n|t))\s*\?*\s*", flags=regex.IGNORECASE)
 _SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
 _RULES = tuple(
     (name, regex.compile(asks, flags=regex.IGNORECASE), regex.compile(holds, flags=regex.IGNORECASE))
@@ -52,6 +66,7 @@ _RULES = tuple(
         ("number of years", r"\bin years\b|\bhow many years\b", rf"(?:{_NUMBER})\+?\s*years?\b"),
         ("version", r"\b(?:which|what)\s+(?:\w+\s+){0,2}?(?:version|release)\b(?!s)", _VERSION),
         ("date", r"^(?:when|what year|which year|in what year|in which year)\s+(?:was|were|did)\b", _DATE),
+        ("time or condition", r"^when\s+(?:is|are|do|does|will|can|should|must|may)\b", _OCCASION),
         ("default", r"\bdefault value\b|\bthe default (?:of|for)\b", _DEFAULT),
         (
             "number",
@@ -96,9 +111,22 @@ def value_lacking(question: str, text: str) -> str:
 def _holds_new(name: str, held: regex.Pattern[str], question: str, text: str) -> bool:
     """Return whether a text has such a value that the question has not; the word "default" may be in both."""
     known = set(terms(question)) - {"default"}
+    if name == "time or condition":
+        if _tells_only_of_it(question, text):
+            return False
+        text = _SINCE.sub(" ", text)  # so long ago it began, and may happen at any time
     if name == "number":
         text = _VERSION_NUMBER.sub(" ", text)  # "in versions before 9.4" counts nothing
     counted = _COUNTED.search(question)
     if counted and not regex.fullmatch(_MEASURE, counted["noun"], flags=regex.IGNORECASE):
         text = _MEASURED.sub(" ", text)  # "an 8192-byte page" counts no columns
     return any(not (said := set(terms(match[0]))) or not said <= known for match in held.finditer(text))
+
+
+def _tells_only_of_it(question: str, text: str) -> bool:
+    """Return whether a text only tells of what something happened to: "27 leap seconds inserted", not "is inserted"."""
+    if not (passive := _PASSIVE.fullmatch(" ".join(question.split()))):
+        return False
+    known = set(terms(question))
+    said = regex.findall(rf"(?:(\p{{L}}+)\s+)?\b{passive['verb']}\b", text, flags=regex.IGNORECASE)
+    return bool(said) and all(known & set(terms(before)) for before in said)
