@@ -60,7 +60,7 @@ def _filled(stack: ExitStack, folder: Path, named: str, quads: ox.Store) -> Serv
     """Return the named server, which has the quads then."""
     if Path(named).name.startswith("virtuoso"):
         virtuoso = stack.enter_context(VirtuosoServer(folder, named))
-        virtuoso.load(quads.dump(format=ox.RdfFormat.N_QUADS))
+        virtuoso.load(quads.dump(format=ox.RdfFormat.N_QUADS) or b"")
         return ServerQuads(SparqlConnection(ServerAddress.of(virtuoso.address)), writer="benchmark")
     address = named or stack.enter_context(OxigraphServer(folder)).address
     server = ServerQuads(SparqlConnection(ServerAddress.of(address)), writer="benchmark")

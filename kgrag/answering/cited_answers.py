@@ -31,6 +31,7 @@ from kgrag.answering.source_sentences import (
 )
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
+from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
@@ -60,7 +61,7 @@ _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
 _MAX_NOT_STATED_CHARACTERS = 300
 # A model's own markers would be counted along with ours.
-_TRAILING_MARKERS = re.compile(r"(?:\s*\[\d+\])+\s*(?=[.!?]?$)")
+_TRAILING_MARKERS = late_re(r"(?:\s*\[\d+\])+\s*(?=[.!?]?$)")
 _TRUE_WORDS = frozenset({"true", "yes", "1"})
 
 

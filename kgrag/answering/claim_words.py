@@ -20,6 +20,7 @@ from types import MappingProxyType
 import regex
 
 from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
+from kgrag.late_patterns import late_regex
 from kgrag.model import Citation
 from kgrag.text.sentences import STOP_WORDS, split, stem, words
 
@@ -39,19 +40,19 @@ _MAX_GAP = 60
 """Characters between two citations that are left out; fewer are cited with them as one."""
 _MAX_SENTENCE_CHARACTERS = 900
 """A longer "sentence" is a table or a list without marks, and a quote from it is cited as it is."""
-_NAME = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
-_CODE = regex.compile(r"(?<!\S)[\"'“‘(]*(-{1,2}\p{L}[\w-]*|\p{L}\w*(?:[_./-]\w+)*[_./\d]\w*(?:[_./-]\w+)*)")
-_TELLS_A_NAME = regex.compile(r"(?<!^)\p{Lu}|\p{N}")
+_NAME = late_regex(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
+_CODE = late_regex(r"(?<!\S)[\"'“‘(]*(-{1,2}\p{L}[\w-]*|\p{L}\w*(?:[_./-]\w+)*[_./\d]\w*(?:[_./-]\w+)*)")
+_TELLS_A_NAME = late_regex(r"(?<!^)\p{Lu}|\p{N}")
 """What a word that begins a sentence has if it is a name anyway: a capital further on, or a digit."""
-_REFERENCE = regex.compile(
+_REFERENCE = late_regex(
     r"\W*(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|here|there|otherwise|then|the (?:latter"
     r"|former|same))\b",
     regex.IGNORECASE,
 )
-_LEADS_IN = regex.compile(r":\s*$|\b(?:the following|as follows|listed below|these are)\b", regex.IGNORECASE)
-_LEADS_IN_HERE = regex.compile(rf":\s|{_LEADS_IN.pattern}", regex.IGNORECASE)
+_LEADS_IN = late_regex(r":\s*$|\b(?:the following|as follows|listed below|these are)\b", regex.IGNORECASE)
+_LEADS_IN_HERE = late_regex(rf":\s|{_LEADS_IN.pattern}", regex.IGNORECASE)
 """The same of the last line of a chunk, which may have the first items of its list behind it."""
-_TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+")
+_TERM = late_regex(r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+")
 
 _Words = frozenset[str]
 

@@ -13,19 +13,20 @@ from typing import Final
 import regex
 
 from kgrag.answering.question_parts import AUXILIARIES, PREPOSITIONS, new_in, tokens
+from kgrag.late_patterns import late_regex
 
 __all__ = ["item_counted", "item_named", "listed", "neighbouring_year", "year_in"]
 
 _ORDINALS: Final = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
-_ASKS_TO_LIST: Final = regex.compile(r"(?:list|name|give|show)\b|(?:what|which) (?:are|were)\b", regex.IGNORECASE)
-_LINE: Final = regex.compile(r"^\s*(?:[-*•]|\d+[.)])\s+([^\n:–—]{1,80})", regex.MULTILINE)
-_FRAMED: Final = regex.compile(
+_ASKS_TO_LIST: Final = late_regex(r"(?:list|name|give|show)\b|(?:what|which) (?:are|were)\b", regex.IGNORECASE)
+_LINE: Final = late_regex(r"^\s*(?:[-*•]|\d+[.)])\s+([^\n:–—]{1,80})", regex.MULTILINE)
+_FRAMED: Final = late_regex(
     r"(?:\b(?:are|were|includes?)|:)\s+((?:[^,.;:\n]{1,40}, )*[^,.;:\n]{1,40}?)"
     r",? (?:and|or) ([^,.;:\n]{1,40}?)\s*(?=[.;\n]|$)"
 )
-_MARKER: Final = regex.compile(r"\s*\[\d+\]")
+_MARKER: Final = late_regex(r"\s*\[\d+\]")
 _MONTH: Final = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_YEAR: Final = regex.compile(
+_YEAR: Final = late_regex(
     r"(?:\b(?:in|since|until|by|from|during|before|after|of|for|year)\s+(?:the\s+)?|\("
     rf"|{_MONTH}\s+(?:\d{{1,2}},?\s+)?)(?P<year>(?:1[5-9]|20)\d\d)\b(?!\s+\p{{Ll}}+s\b)"
 )

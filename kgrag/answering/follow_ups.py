@@ -31,6 +31,7 @@ from kgrag.answering.question_parts import (
     subject,
     tokens,
 )
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import split
 
 __all__ = ["Alike", "Exchange", "Resolved", "resolve"]
@@ -55,28 +56,28 @@ class Resolved:
     unresolved: str = ""
 
 
-_LEAD: Final = regex.compile(r"^(?:(?:and|or|but|so|then)\b[ ,]*)?(?:(?:what|how) about\b[ ,]*)?", regex.IGNORECASE)
-_CORRECTION: Final = regex.compile(
+_LEAD: Final = late_regex(r"^(?:(?:and|or|but|so|then)\b[ ,]*)?(?:(?:what|how) about\b[ ,]*)?", regex.IGNORECASE)
+_CORRECTION: Final = late_regex(
     r"(?:(?:no|nope|sorry|wait|actually)\b[\s,.!:;–-]*)*(?P<said>i (?:mean|meant))\b[\s,:]*(?P<meant>.+)"
     r"|(?:no|nope|sorry)\s*[,.!:;–-]+\s*(?!\s|thank|ok\b|please)(?P<meant>.+)",
     regex.IGNORECASE,
 )
-_INSTEAD_OF: Final = regex.compile(
+_INSTEAD_OF: Final = late_regex(
     r"(?P<right>.+?),? (?:not|instead of|rather than) (?P<wrong>.+)|not (?P<wrong>.+?),? but (?P<right>.+)",
     regex.IGNORECASE,
 )
-_ABOUT: Final = regex.compile(r"\b(?:what|how) about\b", regex.IGNORECASE)
-_MARKER: Final = regex.compile(r"\s*\[\d+\]")
-_CLAUSE: Final = regex.compile(
+_ABOUT: Final = late_regex(r"\b(?:what|how) about\b", regex.IGNORECASE)
+_MARKER: Final = late_regex(r"\s*\[\d+\]")
+_CLAUSE: Final = late_regex(
     r"(?<!^)(?:[,;]|\b(?:and|or|but|which|who|whose|that|if|when|while|because|than)\b)", regex.IGNORECASE
 )
-_EMPTY_WORDS: Final = regex.compile(
+_EMPTY_WORDS: Final = late_regex(
     r"\b(?:is|was) it (?:true|possible|necessary|allowed|advisable|worth|certain|likely|known|correct|better|best)\b"
     r"|\b(?:does|did|will|would|can) it (?:take|matter|rain|snow)\b|\btime is it\b|\bit (?:takes|took)\b"
     r"|\bit (?:is|was) (?:\w+ ){1,2}(?:to|that)\b|\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b",
     regex.IGNORECASE,
 )
-_ANAPHOR: Final = regex.compile(
+_ANAPHOR: Final = late_regex(
     r"(?<![\w-])(?:(?P<two>(?:the|these|those) two|both)"
     r"|(?P<one>the (?P<which>first|second|third|fourth|fifth|last|next|other) one"
     r"|the (?P<which>former|latter|(?:first|second|third|fourth|fifth|last|next|other)(?=\s*[?.!]?$))(?!\s+\p{Ll}))"

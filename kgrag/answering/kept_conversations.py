@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyoxigraph as ox
-import regex
 
 from kgrag import queries
+from kgrag.late_patterns import late_regex
 from kgrag.model import Answer, Citation, plain
 from kgrag.ports import TripleStore
 
 __all__ = ["KeptConversation", "answers", "conversations"]
 
-_MARKERS = regex.compile(r"(?:\s*\[\d+\])+\s*")
+_MARKERS = late_regex(r"(?:\s*\[\d+\])+\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Final
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS, word_set
 
 __all__ = [
@@ -41,10 +42,10 @@ PREPOSITIONS: Final = word_set(
 DETERMINERS: Final = word_set("the a an my our your this that these those")
 FUNCTION_WORDS: Final = STOP_WORDS | AUXILIARIES | QUESTION_WORDS | PREPOSITIONS | DETERMINERS
 _BE: Final = word_set("is are was were")
-_TOKEN: Final = regex.compile(r"--?[\p{L}\p{N}][\p{L}\p{N}_-]*|[\p{L}\p{N}](?:[\p{L}\p{N}_.'’/@+#-]*[\p{L}\p{N}_+#])?")
-_NAME: Final = regex.compile(r"\p{Lu}[\p{L}\p{N}_.’-]*(?:\s+(?:\p{Lu}[\p{L}\p{N}_’-]*|\p{N}+\b))*")
-_SPECIAL: Final = regex.compile(r"(?<!\S)(?:--?\p{L}[\w-]*|\p{L}\w*_\w+)")
-_PARTICIPLE: Final = regex.compile(r"(?:ed|en|wn|rn|ept|ght|und|ilt|old|aid|ade|eld|ung|ut)$")
+_TOKEN: Final = late_regex(r"--?[\p{L}\p{N}][\p{L}\p{N}_-]*|[\p{L}\p{N}](?:[\p{L}\p{N}_.'’/@+#-]*[\p{L}\p{N}_+#])?")
+_NAME: Final = late_regex(r"\p{Lu}[\p{L}\p{N}_.’-]*(?:\s+(?:\p{Lu}[\p{L}\p{N}_’-]*|\p{N}+\b))*")
+_SPECIAL: Final = late_regex(r"(?<!\S)(?:--?\p{L}[\w-]*|\p{L}\w*_\w+)")
+_PARTICIPLE: Final = late_regex(r"(?:ed|en|wn|rn|ept|ght|und|ilt|old|aid|ade|eld|ung|ut)$")
 _LONGEST_SPAN = 4  # words
 
 

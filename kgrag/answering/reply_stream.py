@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import regex
+from kgrag.late_patterns import late_regex
 
 __all__ = ["ReplyStream"]
 
-_BEGINNING = regex.compile(r'"sentences"\s*:\s*\[')
-_KNOWN = regex.compile(r'"unknown"\s*:\s*false\b')
+_BEGINNING = late_regex(r'"sentences"\s*:\s*\[')
+_KNOWN = late_regex(r'"unknown"\s*:\s*false\b')
 _DECODER = json.JSONDecoder()
 
 

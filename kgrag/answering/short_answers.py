@@ -14,6 +14,7 @@ from functools import cached_property
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.model import Citation, Value
@@ -27,47 +28,47 @@ _MAX_TEXT_WORDS = 12
 _MONTHS = [*calendar.month_name][1:]
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
 _DATE_WORDS = rf"(?:(?:\d{{1,2}}\s+)?(?:{_MONTH}\s+)(?:\d{{1,2}},\s+)?)?(?:1\d{{3}}|20\d{{2}})"
-_DATE = regex.compile(
+_DATE = late_regex(
     rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<m1>{_MONTH})(?:\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?)?"
     rf",?\s+(?P<y1>\d{{4}})\b|(?<![\d.,-])(?P<y2>1\d{{3}}|20\d{{2}})(?![\d.,-]?\d)"
 )
-_BETWEEN = regex.compile(
+_BETWEEN = late_regex(
     rf"\b(?:between\s+(?P<first>{_DATE_WORDS})\s+and|from\s+(?P<first>{_DATE_WORDS})\s+to)\s+(?P<last>{_DATE_WORDS})"
 )
-_NUMBER = regex.compile(
+_NUMBER = late_regex(
     r"(?<![\w.-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|unlimited)(?P<unit>\s?%|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+\p{L}+)?)?(?![\w])",
     flags=regex.IGNORECASE,
 )
 _UNITLESS = word_set("a an and are as at be but by for if in is it of on or the this to was when which will with")
-_VERSION = regex.compile(
+_VERSION = late_regex(
     r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
 )
-_DEFAULT = regex.compile(
+_DEFAULT = late_regex(
     r"(?:default(?: value)? (?:is|of|=)|defaults? to|set to)\s+(?:the\s+)?(?:typically\s+)?[\"'“‘]?"
     r"(?P<value>[^\s,;()]+?)[\"'”’]?[.,;]?(?=\s|$|\))",
     flags=regex.IGNORECASE,
 )
-_NAME = regex.compile(
+_NAME = late_regex(
     r"\p{Lu}[\p{L}\p{M}'’.-]*(?:\s+(?:(?:of|de|la|van|von|der|den|du|di|da|the|and|bin|al)\s+){0,2}\p{Lu}[\p{L}\p{M}'’.-]*)*"
     r"(?:(?<=\p{Lu}{2})[ -]\p{N}{1,3}(?:-\p{N}{1,3})?(?![\p{L}\p{N}]))?"
 )
-_PLACE = regex.compile(rf"\b(?:in|at|near|from|to)\s+(?:the\s+)?(?P<place>{_NAME.pattern})")
-_BORN = regex.compile(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!{_MONTH}){_NAME.pattern})")
-_KIND_OF = regex.compile(r"\b(?:is|was|were|are)\s+(?:an?|the)\s+(?P<kinds>[^.;()]+)")
-_OCCUPATION = regex.compile(r"\b(?:occupation|profession|job|for a living)\b", flags=regex.IGNORECASE)
-_OPTION = regex.compile(r"(?<![\w-])--?[A-Za-z][\w-]*(?:=\S+)?")
-_NEGATION = regex.compile(
+_PLACE = late_regex(rf"\b(?:in|at|near|from|to)\s+(?:the\s+)?(?P<place>{_NAME.pattern})")
+_BORN = late_regex(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!{_MONTH}){_NAME.pattern})")
+_KIND_OF = late_regex(r"\b(?:is|was|were|are)\s+(?:an?|the)\s+(?P<kinds>[^.;()]+)")
+_OCCUPATION = late_regex(r"\b(?:occupation|profession|job|for a living)\b", flags=regex.IGNORECASE)
+_OPTION = late_regex(r"(?<![\w-])--?[A-Za-z][\w-]*(?:=\S+)?")
+_NEGATION = late_regex(
     r"\b(?:not|no|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?|\w+n['’]t)\b",
     flags=regex.IGNORECASE,
 )
 _POLES = (("on", "off"), ("true", "false"), ("yes", "no"), ("enabled", "disabled"), ("allowed", "disallowed"))
-_LATER = regex.compile(
+_LATER = late_regex(
     r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
 )
-_EARLIER = regex.compile(r"\b(?:first|earlier|earliest|older|oldest|before)\b", flags=regex.IGNORECASE)
-_DIED = regex.compile(r"\b(?:die[ds]?|death)\b", flags=regex.IGNORECASE)
-_GENERAL = regex.compile(
+_EARLIER = late_regex(r"\b(?:first|earlier|earliest|older|oldest|before)\b", flags=regex.IGNORECASE)
+_DIED = late_regex(r"\b(?:die[ds]?|death)\b", flags=regex.IGNORECASE)
+_GENERAL = late_regex(
     r"when\s+(?:(?:is|does)\s+an?\b|(?:are|do)\s+(?!the\b|these\b|those\b|my\b|our\b|your\b|his\b|her\b|its\b|their\b|(?-i:\p{Lu})))",
     flags=regex.IGNORECASE,
 )
@@ -75,7 +76,7 @@ _GENERAL = regex.compile(
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
 _MIN_BARE = 6
 """Letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"."""
-_BOTH = regex.compile(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
+_BOTH = late_regex(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 import pyoxigraph as ox
-import regex
 
 from kgrag import queries
 from kgrag.index.revision_cache import RevisionCache
+from kgrag.late_patterns import late_regex
 from kgrag.model import Citation, Hit, Span
 from kgrag.ports import TripleStore
 from kgrag.text import stored_passages
@@ -60,11 +60,11 @@ _MIN_SHARE_OF_WORDS = 0.6
 _MAX_SENTENCES = 4
 """Sentences that carry one statement, at most."""
 
-_TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}])+")
-_SENTENCE_END = regex.compile(r"(?:[.!?…]|\p{STerm})[\p{Pe}\p{Pf}\"']*$")
-_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:[ '’-]\p{Lu}[\p{L}\p{M}]*)*")
+_TERM = late_regex(r"\p{N}+(?:[.,]\p{N}+)*|[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}])+")
+_SENTENCE_END = late_regex(r"(?:[.!?…]|\p{STerm})[\p{Pe}\p{Pf}\"']*$")
+_NAME = late_regex(r"\p{Lu}[\p{L}\p{M}]*(?:[ '’-]\p{Lu}[\p{L}\p{M}]*)*")
 
-_IDENTIFIER = regex.compile(r"(?<![\p{L}\p{N}_])\p{L}[\p{L}\p{N}]*(?:_[\p{L}\p{N}]+)+(?![\p{L}\p{N}_])")
+_IDENTIFIER = late_regex(r"(?<![\p{L}\p{N}_])\p{L}[\p{L}\p{N}]*(?:_[\p{L}\p{N}]+)+(?![\p{L}\p{N}_])")
 """What programs call their things: ``wal_level``."""
 
 Phrase = tuple[str, ...]

@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.text.figures import MONTHS, Date, Quantity, dates, denominators, quantities, units, without_dates
 from kgrag.text.sentences import STOP_WORDS, split, stem, word_set, words
 
@@ -32,31 +33,31 @@ _PERHAPS_ENGLISH = word_set("a an in on was as or not first after under also")
 _NOT_ENGLISH = word_set(
     "der die das den dem und ist im mit von wurde el la los del en y le les et est il di het een van"
 )
-_NEGATION = regex.compile(r"\b(?:no|not|neither|nor|never|cannot|rather than|instead of|\p{L}+n't)\b", regex.IGNORECASE)
-_NAME = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
-_CODE = regex.compile(r"(?<![\p{L}\p{N}])\p{L}+[-–]?\d[\p{L}\p{N}-]*")
-_CLAUSE_END = regex.compile(r"[,;:.!?()]\s|\s(?:because|but|so|whereas|which|while)\s", regex.IGNORECASE)
-_RANGE = regex.compile(r"(?<![\p{L}\p{N}.,])(\d+(?:\.\d+)?)\s*(?:-|–|\bto\b)\s*(\d+(?:\.\d+)?)(?![\p{N}.]*\p{N})")
-_LABELLED = regex.compile(
+_NEGATION = late_regex(r"\b(?:no|not|neither|nor|never|cannot|rather than|instead of|\p{L}+n't)\b", regex.IGNORECASE)
+_NAME = late_regex(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
+_CODE = late_regex(r"(?<![\p{L}\p{N}])\p{L}+[-–]?\d[\p{L}\p{N}-]*")
+_CLAUSE_END = late_regex(r"[,;:.!?()]\s|\s(?:because|but|so|whereas|which|while)\s", regex.IGNORECASE)
+_RANGE = late_regex(r"(?<![\p{L}\p{N}.,])(\d+(?:\.\d+)?)\s*(?:-|–|\bto\b)\s*(\d+(?:\.\d+)?)(?![\p{N}.]*\p{N})")
+_LABELLED = late_regex(
     r"(?P<label>\p{Lu}[\p{L}\p{M}\p{N}]*|\b(?:version|release|code|port|page|chapter|section|step|line|level|number))"
     r"\s+v?(?P<number>\p{N}+(?:[.,]\p{N}+)*)",
 )
 """A number in the place of a name or version: right behind a name, or a word that numbers are labels with."""
-_RELEASE = regex.compile(
+_RELEASE = late_regex(
     r"\b(?:version|release)s?\s+v?(?P<number>\p{N}+(?:\.\p{N}+)*)"
     r"|(?<![\p{L}\p{N}.])v?(?P<number>\p{N}+(?:\.\p{N}+)*)\s+(?:and|or)\s+(?:later|earlier|newer|older|above|below)\b",
     regex.IGNORECASE,
 )
 """A number of a release: behind that word, or before "and later"."""
-_PERHAPS_RELEASE = regex.compile(
+_PERHAPS_RELEASE = late_regex(
     r"\b(?:since|in|from|with|before|after|until|to|through|and|than)\s+v?(?P<number>\p{N}+)|(?P<number>\p{N}+(?:\.\p{N}+)+)",
     regex.IGNORECASE,
 )
-_GIVEN = regex.compile(
+_GIVEN = late_regex(
     r"(?P<name>[\p{L}_$][\p{L}\p{M}\p{N}_.-]*)\s*(?:\(\s*(?P<label>\p{L}+)\s*[:=]?|(?P<label>=))\s*(?P<number>\p{N}+(?:[.,]\p{N}+)*)"
 )
 """A number that is given to a name: "timeout (default: 30 s)", "timeout = 30"."""
-_TERM = regex.compile(r"\p{N}+|[\p{L}\p{M}]+")
+_TERM = late_regex(r"\p{N}+|[\p{L}\p{M}]+")
 _DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
 _MIN_DEMONYM_STEM = 4
 

@@ -18,6 +18,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.audit.reserved_terms import reserved_among
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.ports import Workbench
 from kgrag.shacl import Written, as_written
@@ -25,9 +26,9 @@ from kgrag.vocab import AUDIT, RDF
 
 __all__ = ["FILE_SUFFIX", "AuditTarget", "prepare"]
 
-FILE_SUFFIX = re.compile(r"\.(owl|rdf|ttl|rdfs|xml|nt|jsonld|obo|n3)$", flags=re.IGNORECASE)
+FILE_SUFFIX = late_re(r"\.(owl|rdf|ttl|rdfs|xml|nt|jsonld|obo|n3)$", flags=re.IGNORECASE)
 """The end of an ontology's IRI that is only that of its file."""
-_OBO_FILE = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z]+)(?:/.*|(?:[-_].*)?\.\w+)$")
+_OBO_FILE = late_re(r"http://purl\.obolibrary\.org/obo/([A-Za-z]+)(?:/.*|(?:[-_].*)?\.\w+)$")
 _WELL_KNOWN_NAMESPACES = (
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "http://www.w3.org/2000/01/rdf-schema#",

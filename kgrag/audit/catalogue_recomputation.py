@@ -8,7 +8,6 @@ was read from) is not looked at.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -19,6 +18,7 @@ from kgrag import plugins
 from kgrag.audit.account_recomputation import first_account
 from kgrag.audit.stated_content import StatedNode, differing, fault, unless_missing
 from kgrag.audit.step_input import Row
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, Names, local_name
 
@@ -27,7 +27,7 @@ __all__ = ["activity_rows", "catalogue_rows"]
 _WITH_PARAMETERS = (KG.CitationGraph, KG.DocumentGraph, KG.PropositionGraph, KG.TreeGraph, KG.TripleGraph)
 _OF_ONE_SOURCE = (KG.LexicalGraph, KG.PropositionGraph)
 _GENERATED = (KG.HyperedgeGraph, KG.PropositionGraph)
-_DIGEST = re.compile(r"[0-9a-f]{20}")
+_DIGEST = late_re(r"[0-9a-f]{20}")
 _CHANGES = (KG.Publication, KG.Rewrite)
 _IN_TRANSIT = (KG.leaves, KG.yields)
 

@@ -19,6 +19,7 @@ from kgrag.audit.competency_tests import CompetencyVerdict
 from kgrag.audit.ontology_versions import TOPS, Expression, OntologyVersion, Terms
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.audit.reports.text_reports import printable
+from kgrag.late_patterns import late_re
 
 __all__ = ["Change", "ChangeReview", "question_changes", "review_changes"]
 
@@ -39,7 +40,7 @@ _TITLES = {
 }
 """Kind of change -> its title, in the order of reports."""
 _BREAKING = frozenset({"removed", "kind", "narrowed", "lost", "unsatisfiable", "question", "version"})
-_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
+_MARKS = late_re(r"([\\`*_\[\]<>|#~&])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from kgrag.audit.checks import Check
 from kgrag.audit.findings import Audit, AuditFinding, Undecided
 from kgrag.audit.suppressions import QUESTION, Suppression, suppress
 from kgrag.errors import InputError, InvalidSPARQL, KgragError
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.ports import Workbench
 from kgrag.reasoning.inference import PROFILES, materialise
@@ -42,8 +43,8 @@ from kgrag.vocab import digest
 
 __all__ = ["CompetencyQuestion", "CompetencyVerdict", "ask_questions", "read_questions", "with_verdicts"]
 
-_HEADER = re.compile(r"^#\s*(question|expect|reasoning)\s*:\s*(.*?)\s*$", flags=re.IGNORECASE)
-_ROWS = re.compile(r"rows\s*(>=|<=|=)?\s*(\d{1,9})$", flags=re.IGNORECASE)
+_HEADER = late_re(r"^#\s*(question|expect|reasoning)\s*:\s*(.*?)\s*$", flags=re.IGNORECASE)
+_ROWS = late_re(r"rows\s*(>=|<=|=)?\s*(\d{1,9})$", flags=re.IGNORECASE)
 _FORMS = ("ASK", "SELECT", "CONSTRUCT", "DESCRIBE")
 _RESULTS = {
     ".tsv": ox.QueryResultsFormat.TSV,

@@ -17,6 +17,7 @@ import typer
 from kgrag.cli.options import Format
 from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _table(results: ox.QuerySolutions | ox.QueryBoolean) -> None:
     note(f"{count} rows")
 
 
-_SPARQL = re.compile(
+_SPARQL = late_re(
     r"\s*(select|ask|construct|describe|prefix|base|insert|delete|clear|drop|create|copy|move|add)\s", re.IGNORECASE
 )
 

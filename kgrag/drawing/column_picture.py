@@ -7,11 +7,11 @@ Template read: ``columns.svg.j2``, which escapes what it prints.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgrag.drawing.picture_templates import one_line, render
+from kgrag.late_patterns import late_re
 
 __all__ = ["ColumnBox", "ColumnGroup", "ColumnsView", "columns_svg"]
 
@@ -20,7 +20,7 @@ _HEADING_PX, _ROW_PX, _GROUP_GAP_PX, _MARGIN_PX = 24, 36, 16, 12
 _MAX_LETTERS, _MAX_CENTRE_LETTERS, _MAX_HEADING_LETTERS = 36, 30, 40  # the one in the middle is bold
 _MAX_MIDDLE_PX = 320
 """In a tall picture the thing stands near the top, where it is seen."""
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = late_re("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,18 @@ Templates read: ``tree.svg.j2``, ``tree.html.j2``, which escape what they print.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kgrag.drawing.picture_templates import one_line, render
+from kgrag.late_patterns import late_re
 
 __all__ = ["TreeNodeView", "TreeView", "outline", "page", "plain", "read_plain", "svg"]
 
 _ROW_HEIGHT_PX, _INDENT_PX, _MARGIN_PX = 26, 26, 14
 _MAX_LETTERS_PER_ROW, _LETTERS_PER_INDENT = 118, 3
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = late_re("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLOURS = {"aggregate": "#2a6f6b", "passage": "#30507a", "summary": "#8a5a00"}
 
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import regex
+from kgrag.late_patterns import late_regex
 
 __all__ = ["tokens_of"]
 
-_WORD = regex.compile(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
-_PART = regex.compile(r"\w\w+|\d")
+_WORD = late_regex(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
+_PART = late_regex(r"\w\w+|\d")
 _STOP_WORDS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
     | {"on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will"}

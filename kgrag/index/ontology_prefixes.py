@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kgrag import queries
 from kgrag.index.revision_cache import RevisionCache
+from kgrag.late_patterns import late_re
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG, PREFIXES
 
@@ -42,7 +43,7 @@ COMMON_PREFIXES: Mapping[str, str] = {
     "wdt": "http://www.wikidata.org/prop/direct/",
 }
 """Prefixes that are proposed to whoever uses them without declaring them."""
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{1,30}")
+_NAME = late_re(r"[A-Za-z][A-Za-z0-9_-]{1,30}")
 _NO_NAMES = frozenset({"core", "ns", "ont", "onto", "ontology", "owl", "rdf", "schema", "terms", "ttl", "vocab", "voc"})
 """Last parts of IRIs that name no ontology; of ``http://x.org/zoo/ontology#`` it is the part before."""
 

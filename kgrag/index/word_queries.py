@@ -23,6 +23,7 @@ import regex
 
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.index_terms import tokens_of
+from kgrag.late_patterns import late_regex
 
 __all__ = ["WordQuery", "read_words", "search", "snippet", "without_marks"]
 
@@ -38,8 +39,8 @@ _MIN_STEM, _MAX_ENDING = 4, 3
 _LETTERS_FOR_TWO_ERRORS = 6
 _TEXTS_READ_AT_ONCE = 200
 _MAX_TEXTS_READ = 20_000
-_PHRASE = regex.compile(r'"([^"]*)"')
-_MARKED = regex.compile(r"(\w+)([*~])")
+_PHRASE = late_regex(r'"([^"]*)"')
+_MARKED = late_regex(r"(\w+)([*~])")
 _SNIPPET_WORDS = 30
 
 

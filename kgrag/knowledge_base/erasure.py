@@ -24,7 +24,6 @@ import json
 import logging
 import math
 import os
-import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +40,7 @@ from kgrag.index import bm25
 from kgrag.knowledge_base import document_sources, forgetting, receipts
 from kgrag.knowledge_base.receipts import proof_of, signing_key
 from kgrag.knowledge_base.worker_intake import SHARDS
+from kgrag.late_patterns import late_re
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
@@ -65,7 +65,7 @@ _BACKUPS = "backups.jsonl"
 _SOURCE_KINDS = (KG.DocumentGraph, KG.OntologyGraph, KG.DataGraph, KG.LexicalGraph)
 _WORDS_IN_A_ROW = 8
 """So many words in a row that no source which stays has are taken for the document's; of a shorter text three."""
-_NAME = re.compile(r"(?<=[\w,;:] )[^\W\da-z_]\w{3,}")
+_NAME = late_re(r"(?<=[\w,;:] )[^\W\da-z_]\w{3,}")
 """A word with a capital that begins no sentence."""
 _MAX_NAMES_BY_BYTES = 200  # searched one by one in each file
 _CHANCE = 1e-6

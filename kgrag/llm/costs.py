@@ -19,6 +19,7 @@ import regex
 
 from kgrag import prompting
 from kgrag.errors import InvalidSettings, UnknownName
+from kgrag.late_patterns import late_regex
 from kgrag.llm.text_marks import strings
 from kgrag.model import Prompt, Usage
 
@@ -26,7 +27,7 @@ __all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices"
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
-_REPLY = regex.compile(
+_REPLY = late_regex(
     r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))(?:\s+where\s+(?P<where>\w+))?$",
     flags=regex.MULTILINE,
 )

@@ -25,29 +25,30 @@ import regex
 
 from kgrag import prompting
 from kgrag.errors import UnknownName
+from kgrag.late_patterns import late_regex
 from kgrag.llm.text_marks import strings
 from kgrag.model import Completion, Prompt
 from kgrag.text.sentences import content_words
 
 __all__ = ["fault", "judged"]
 
-_REFUSAL = regex.compile(
+_REFUSAL = late_regex(
     r"""\s*["'*]*(?:i['’]?m\s+(?:so\s+|very\s+)?(?:sorry|afraid|unable)|i\s+am\s+(?:sorry|unable|not\s+able)|sorry\b
     |i\s+apologi[sz]e|i\s+(?:cannot|can['’]?t|won['’]?t)\b|as\s+an?\s+(?:ai|language\s+model|large)\b
     |unfortunately,?\s+i\b|i\s+(?:do\s+not|don['’]t)\s+(?:have|see)\b|please\s+(?:provide|share|send)\b
     |it\s+(?:seems|looks\s+like|appears)\s+(?:that\s+)?(?:you|no\s+text|there\s+is\s+no))""",
     flags=regex.IGNORECASE | regex.VERBOSE,
 )
-_PREAMBLE = regex.compile(
+_PREAMBLE = late_regex(
     r"""\s*["'*]*(?:(?:sure|certainly|of\s+course|absolutely|okay|great)\s*[!,.:]
     |(?:here(?:['’]s|\s+is|\s+are)|below\s+is|the\s+following\s+is|i(?:['’]ve|\s+have))\b[^\n.:]{0,120}
      \b(?:rewritten|rewrite|paragraph|summary|summari[sz]ed|version|text|facts?|response|passages?)\b[^\n.:]{0,80}:)""",
     flags=regex.IGNORECASE | regex.VERBOSE,
 )
-_EXPECTED = regex.compile(
+_EXPECTED = late_regex(
     r"^expect\s+(?P<what>prose|length|words|names)(?:\s+(?P<least>[\d.]+)(?:-(?P<most>[\d.]+))?\s+of\s+(?P<inputs>.+))?$"
 )
-_NAME = regex.compile(r"(?<=[\p{L}\p{N},;(]\s\(?)\p{Lu}[\p{L}\p{M}]{2,}")
+_NAME = late_regex(r"(?<=[\p{L}\p{N},;(]\s\(?)\p{Lu}[\p{L}\p{M}]{2,}")
 _MIN_WORDS = 8
 """Words from which a share of them means anything."""
 _MIN_NAMES = 2

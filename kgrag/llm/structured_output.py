@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 from kgrag.errors import ReplyCut, ReplyUnusable
+from kgrag.late_patterns import late_re
 from kgrag.model import Completion
 
 __all__ = ["MAX_DEPTH", "json_of", "parse_json", "problem", "reply", "text_of"]
@@ -29,12 +30,12 @@ __all__ = ["MAX_DEPTH", "json_of", "parse_json", "problem", "reply", "text_of"]
 MAX_DEPTH = 200
 """The deepest nesting of objects and arrays that is read, since reading and checking recurse."""
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1", flags=re.DOTALL | re.MULTILINE)
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', flags=re.DOTALL)
-_OPENING = re.compile(r"""\{\s*(?:[}"'/]|\w+\s*:)|\[\s*(?:[\]"'{\[\d/-]|true|false|null)""")
-_NOT_FINITE = re.compile(r"[:,\[]\s*-?(?:NaN|Infinity)\b")
-_THOUGHT = re.compile(r"\A<think>.*?</think>|\A.*(?:\n[ \t]*</think>|</think>[ \t]*\n)", flags=re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_FENCE = late_re(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1", flags=re.DOTALL | re.MULTILINE)
+_MARK = late_re(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', flags=re.DOTALL)
+_OPENING = late_re(r"""\{\s*(?:[}"'/]|\w+\s*:)|\[\s*(?:[\]"'{\[\d/-]|true|false|null)""")
+_NOT_FINITE = late_re(r"[:,\[]\s*-?(?:NaN|Infinity)\b")
+_THOUGHT = late_re(r"\A<think>.*?</think>|\A.*(?:\n[ \t]*</think>|</think>[ \t]*\n)", flags=re.DOTALL)
+_SURROGATE = late_re("[\ud800-\udfff]")
 _CLOSES = {"{": "}", "[": "]"}
 _MAX_MENDED_STRETCHES = 3
 _MAX_MENDED_CHARACTERS = 20_000  # the time of json_repair grows too fast beyond

@@ -9,15 +9,16 @@ True
 from __future__ import annotations
 
 import base64
-import re
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["WORDS", "WORDS_PER_MARK", "marks_of", "packed", "runs", "strings", "unpacked"]
 
-WORDS = re.compile(r"\w+")
+WORDS = late_re(r"\w+")
 WORDS_PER_MARK = 4
 """Two texts with as many words in a row in common have a mark in common."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kgrag.late_patterns import late_re
 from kgrag.mapping.factual_blocks import DEPTH_LIMIT
 from kgrag.mapping.ontology_terms import Ontology
 
 __all__ = ["canonical"]
 
-_PREFIX = re.compile(r"^(?:\w{1,12}:(?=\S+$)|#)")
-_WORDS = re.compile(r"\w+")
-_NUMBERED = re.compile(r"^(?:_:.*|[a-zA-Z][\w+.-]*://.*|urn:.*|[\W\d]*)$")
+_PREFIX = late_re(r"^(?:\w{1,12}:(?=\S+$)|#)")
+_WORDS = late_re(r"\w+")
+_NUMBERED = late_re(r"^(?:_:.*|[a-zA-Z][\w+.-]*://.*|urn:.*|[\W\d]*)$")
 """Identifiers that claim to be no name: blank nodes, whole IRIs, and bare numbers."""
 
 

@@ -36,6 +36,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InputError
 from kgrag.index import change_feed, vector_spaces
+from kgrag.late_patterns import late_re
 from kgrag.model import Allowed, Table
 from kgrag.ports import TripleStore
 from kgrag.sparql.group_reader import check_group
@@ -55,13 +56,13 @@ _OWN_FIELDS = {
 }
 _BOUNDS = {"from": "at_least", "above": "above", "to": "at_most", "below": "below"}
 _OPERATORS = {">=": "from", ">": "above", "<=": "to", "<": "below", "^=": "prefix"}
-_CONDITION = re.compile(
+_CONDITION = late_re(
     r"""\s*([^\s?$<>{}()"'=^;!](?:[^?$<>{}()"'=^;!]*?[^\s?$<>{}()"'=^;!])?)\s*(>=|<=|\^=|=|>|<|\sin\s)(.*)""", re.DOTALL
 )
 _NUMBERS = frozenset({XSD.integer, XSD.decimal, XSD.double})
 _DOCUMENTS_PER_QUERY = 1000
 _MAX_FILTERS_KEPT = 16  # of one store
-_SEARCHES = re.compile(rf"\bkgv:|{re.escape(KGV.prefix)}")
+_SEARCHES = late_re(rf"\bkgv:|{re.escape(KGV.prefix)}")
 
 
 @dataclass(frozen=True, slots=True)

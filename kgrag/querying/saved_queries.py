@@ -6,7 +6,6 @@ written: one query graph per query. Query read: ``saved/listing``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -14,6 +13,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError, UnknownName
+from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
@@ -22,7 +22,7 @@ from kgrag.vocab import DCTERMS, KG, RDF, RDFS, Names, number
 
 __all__ = ["QueryParameter", "SavedQuery", "bound", "find", "listed", "remove", "save"]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_NAME = late_re(r"[a-z0-9][a-z0-9-]{0,79}")
 _TRIAL_VALUES: Mapping[str, str] = {
     "IRI": "urn:x:x",
     "text": "x",

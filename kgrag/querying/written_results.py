@@ -18,6 +18,7 @@ from typing import IO, Any
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.sparql.tokens import tokens
 from kgrag.store.language_tags import by_lower_case, serialised
@@ -29,7 +30,7 @@ __all__ = ["WrittenTriples", "named_graphs"]
 Rows = Iterable[Iterable[Any]]
 
 _TRIPLES_AT_ONCE = 500
-_NAMES_A_GRAPH = re.compile(r"(?:.*\b)?(GRAPH|FROM|NAMED)", re.IGNORECASE | re.DOTALL)
+_NAMES_A_GRAPH = late_re(r"(?:.*\b)?(GRAPH|FROM|NAMED)", re.IGNORECASE | re.DOTALL)
 
 
 def named_graphs(text: str, prefixes: Mapping[str, str]) -> list[ox.NamedNode]:

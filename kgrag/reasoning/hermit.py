@@ -20,6 +20,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.errors import NotDecided
+from kgrag.late_patterns import late_re
 from kgrag.vocab import OWL, RDF, RDFS, XSD
 
 __all__ = ["Classification", "classify", "first_departure"]
@@ -35,7 +36,7 @@ _MAIN = "org.semanticweb.HermiT.cli.CommandLine"
 # A proxy that nobody answers at, so that nothing is fetched even if an ontology names an address.
 _NOWHERE = [f"-D{kind}.{part}" for kind in ("http", "https") for part in ("proxyHost=127.0.0.1", "proxyPort=9")]
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", *_NOWHERE)
-_RESULT = re.compile(r"^(EquivalentClasses|SubClassOf)\( ((?:<[^>]+>\s*)+) \)$", flags=re.MULTILINE)
+_RESULT = late_re(r"^(EquivalentClasses|SubClassOf)\( ((?:<[^>]+>\s*)+) \)$", flags=re.MULTILINE)
 _ERROR = "http://org.semanticweb.owlapi/error#"
 """Prefix of the names that HermiT puts in place of what it could not read."""
 _LENIENT = "--ignoreUnsupportedDatatypes"

@@ -26,6 +26,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError
+from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft, Term, plain
 from kgrag.ports import TripleStore, Workbench
 from kgrag.reasoning.reachability import reachable
@@ -79,7 +80,7 @@ _HIERARCHIES = {
 }
 """The numbers of the rules that close a transitive property."""
 _RULES_OF_LISTS = ("prp-spo2", "prp-key")
-_LABELLED = re.compile(r"^# (\S[^\n]*)\n(?=INSERT)", flags=re.MULTILINE)
+_LABELLED = late_re(r"^# (\S[^\n]*)\n(?=INSERT)", flags=re.MULTILINE)
 """The line above each rule of a stored update: its number in the specification."""
 _Row = Sequence[Term | None]
 

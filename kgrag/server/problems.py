@@ -27,6 +27,7 @@ from kgrag.errors import (
     ShapeViolation,
     UnsupportedTask,
 )
+from kgrag.late_patterns import late_re
 from kgrag.server.readers.reader_request import Overloaded, TookTooLong
 
 __all__ = ["Problem", "openai_json", "over_http", "problem_json", "problem_of", "problem_response"]
@@ -43,9 +44,9 @@ _STATUS: dict[type[KgragError], int] = {
 """Errors whose message is for the client; the first that fits."""
 
 _REQUESTS = (
-    (re.compile(r"`kgrag build ([^ `]+)[^`]*`"), r"`POST /build/\1`"),
-    (re.compile(r"`kgrag ingest PATH`"), "`POST /documents`"),
-    (re.compile(r"`kgrag load ONTOLOGY`"), "`PUT /graphs?graph=IRI`"),
+    (late_re(r"`kgrag build ([^ `]+)[^`]*`"), r"`POST /build/\1`"),
+    (late_re(r"`kgrag ingest PATH`"), "`POST /documents`"),
+    (late_re(r"`kgrag load ONTOLOGY`"), "`PUT /graphs?graph=IRI`"),
 )
 """What does over HTTP what a command does that a message names."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from starlette.requests import Request as HttpRequest
 
 import kgrag
 from kgrag.errors import InvalidSPARQL, ServiceUnavailable
+from kgrag.late_patterns import late_re
 from kgrag.model import Term
 from kgrag.querying.searches import Resolved, Scored, Search, Select
 from kgrag.server.problems import Problem
@@ -33,7 +33,7 @@ from kgrag.sparql.gate import check_query
 __all__ = ["run_searches"]
 
 _TABLE = "text/tab-separated-values"
-_COMPARED = re.compile(r"similarity>?\s*\(")
+_COMPARED = late_re(r"similarity>?\s*\(")
 _MAX_SECONDS_FOR_INDEX = 5.0
 _SECONDS_BETWEEN_LOOKS = 0.05
 

@@ -21,6 +21,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import Term
 from kgrag.ports import TripleStore
 from kgrag.shacl.compiled_shapes import Constraint, Target
@@ -30,10 +31,10 @@ __all__ = ["uncertain"]
 
 Values = Collection[Term]
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
-_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
-_DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3,6})?Z?")
-_PLAIN_PATTERN = re.compile(r"(?!.*([*+?}]\+|\(\?|\[[^]]*\[))[]A-Za-z0-9^$()[{}|*+?.,:/_-]*")
+_INTEGER = late_re(r"-?[0-9]{1,18}")
+_DECIMAL = late_re(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+_DATE_TIME = late_re(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3,6})?Z?")
+_PLAIN_PATTERN = late_re(r"(?!.*([*+?}]\+|\(\?|\[[^]]*\[))[]A-Za-z0-9^$()[{}|*+?.,:/_-]*")
 """Regular expressions that mean the same to Python and to the store."""
 
 

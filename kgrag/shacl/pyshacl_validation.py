@@ -17,6 +17,7 @@ import pyoxigraph as ox
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Validation", "by_pyshacl", "each_violation", "refuse_network", "validate", "validate_shapes"]
 
 _SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
-_FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
+_FETCHES = late_re(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

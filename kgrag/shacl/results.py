@@ -12,6 +12,7 @@ from typing import cast
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.shacl.compiled_shapes import Constraint
 from kgrag.shacl.shapes_graph import SH, path_text
@@ -22,7 +23,7 @@ __all__ = ["violations_of"]
 
 MAX_MESSAGE_CHARACTERS = 500
 """How long a message may get that quotes values of the data."""
-_PLACEHOLDER = re.compile(r"\{[?$]?(\w+)\}")
+_PLACEHOLDER = late_re(r"\{[?$]?(\w+)\}")
 _MESSAGES = {
     "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
     "maxListLength": "{path} has {value}, which is no list of at most {wanted} members",

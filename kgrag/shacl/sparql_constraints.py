@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
 from kgrag.sparql.syntax import Scope, Variable
@@ -23,15 +24,13 @@ __all__ = ["asks_in_graphs", "over_union", "select_text"]
 
 _THIS = Variable("this")
 _WELL_KNOWN = {name: PREFIXES[name] for name in ("dcterms", "owl", "prov", "rdf", "rdfs", "skos", "xsd")} | {"sh": SH}
-_REFUSED = re.compile(
+_REFUSED = late_re(
     r"(?<![:?$\w-])(MINUS|VALUES|SERVICE|FROM|LIMIT|OFFSET|LATERAL|AS\s*[?$]this)\b", flags=re.IGNORECASE
 )
-_OWN = re.compile(r"[?$](shapesGraph|currentShape|failure)\b")
+_OWN = late_re(r"[?$](shapesGraph|currentShape|failure)\b")
 _PLAIN = frozenset({"exists", "graph", "group", "not exists", "optional", "union"})
 _QUOTED = r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|<[^<>\s]*>|\#[^\n]*"""
-_PATTERN_BEGINS = re.compile(
-    rf"{_QUOTED}|\bEXISTS\b[^{{]*\{{|(?P<begin>\bWHERE\b|\{{)", flags=re.IGNORECASE | re.DOTALL
-)
+_PATTERN_BEGINS = late_re(rf"{_QUOTED}|\bEXISTS\b[^{{]*\{{|(?P<begin>\bWHERE\b|\{{)", flags=re.IGNORECASE | re.DOTALL)
 
 
 def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:

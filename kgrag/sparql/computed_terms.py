@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kgrag.late_patterns import late_re
 from kgrag.sparql.tokens import Token, tokens, unescaped
 from kgrag.vocab import PREFIXES, RDF
 
@@ -26,8 +27,8 @@ __all__ = ["TypedCall", "may_need_a_language", "typed_calls", "with_readable_ter
 
 _DATATYPES = (RDF.langString.value, RDF.dirLangString.value)
 _ENDS_OF_RELATIVE = tuple(f"#{datatype.partition('#')[2]}" for datatype in _DATATYPES)
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
-_CALLED = re.compile(r"(?:STRDT|BNODE)\b", flags=re.IGNORECASE)
+_SCHEME = late_re("[A-Za-z][A-Za-z0-9+.-]*:")
+_CALLED = late_re(r"(?:STRDT|BNODE)\b", flags=re.IGNORECASE)
 _OPENING, _CLOSING = frozenset({"(", "<<("}), frozenset({")", ")>>"})
 _REFUSED_WITHIN = frozenset({"BNODE", "RAND", "STRDT", "STRUUID", "UUID"})
 """Not in a datatype that is computed, which is written twice: functions with another value each time, and STRDT."""

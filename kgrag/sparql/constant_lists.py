@@ -17,14 +17,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kgrag.late_patterns import late_re
 from kgrag.sparql.tokens import Token, tokens
 
 __all__ = ["with_values_for_lists"]
 
 MIN_LISTED = 8
 """Shorter lists are as quick as filters."""
-_MAYBE = re.compile(r"\bIN\s*+\(", flags=re.IGNORECASE)
-_WHOLE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\\%]*>")
+_MAYBE = late_re(r"\bIN\s*+\(", flags=re.IGNORECASE)
+_WHOLE = late_re(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\\%]*>")
 _KEPT = "FILTER(true)"
 _Edit = tuple[int, int, str]
 

@@ -24,6 +24,7 @@ from typing import NoReturn
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.sparql.computed_terms import may_need_a_language, typed_calls
 from kgrag.sparql.tokens import CLOSING, IRI, OPENING, Token, string_fault, tokens, unescaped
 
@@ -46,17 +47,17 @@ MAX_PATH_STEPS = 200
 """Steps of a property path (or divisions in an expression): the engine's work for them is worse than quadratic."""
 
 _DELICATE = ("service", "load", "silent", "from", "using", "with", '"', "'", "\\")
-_CALLS = re.compile("service|load", flags=re.IGNORECASE)
-_TYPES = re.compile(r"strdt|\^\^", flags=re.IGNORECASE)
-_CHAINED = re.compile("UNION|OPTIONAL|MINUS|FILTER|BIND|EXISTS|LATERAL|AS")
+_CALLS = late_re("service|load", flags=re.IGNORECASE)
+_TYPES = late_re(r"strdt|\^\^", flags=re.IGNORECASE)
+_CHAINED = late_re("UNION|OPTIONAL|MINUS|FILTER|BIND|EXISTS|LATERAL|AS")
 _OPERATORS = frozenset({"&&", "||", "-", "+", "*", "/", "|", "!", "^", "?"})
-_CHAIN_ELEMENT = re.compile(rf"[-+*/|!^?&{{]|{_CHAINED.pattern}", flags=re.IGNORECASE)
-_OPENS = re.compile(r"[{(\[]|<<")
+_CHAIN_ELEMENT = late_re(rf"[-+*/|!^?&{{]|{_CHAINED.pattern}", flags=re.IGNORECASE)
+_OPENS = late_re(r"[{(\[]|<<")
 _PATH_ENDS = frozenset({".", ";", "{", "}", "variable"})
 _NO_OPERAND = _OPERATORS | {"(", ",", "=", "!=", "<", ">", "<=", ">=", "^^", ""}
 # What an IRI needs in it to be read as the rest of a comparison and more: its end, a comment, a string.
-_COMPARISON = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.-]*://)[^'#(),&]*['#(),&]")
-_GLUED = re.compile("ADD|CLEAR|COPY|DELETE|DROP|FROM|INSERT|MOVE|USING|WHERE|WITH")
+_COMPARISON = late_re(r"(?!<[A-Za-z][A-Za-z0-9+.-]*://)[^'#(),&]*['#(),&]")
+_GLUED = late_re("ADD|CLEAR|COPY|DELETE|DROP|FROM|INSERT|MOVE|USING|WHERE|WITH")
 _ADDING = frozenset({"INSERT", "ADD", "COPY", "MOVE"})
 _REMOVING = frozenset({"DELETE", "CLEAR", "DROP", "COPY", "MOVE"})
 _PROLOGUE = frozenset({"BASE", "PREFIX", "VERSION"})
@@ -64,10 +65,10 @@ _OF_INSERT_DATA = _PROLOGUE | {"INSERT", "DATA", "GRAPH", "A", "TRUE", "FALSE"}
 _BEFORE_NAME = frozenset({"PREFIX", "WITH", "NAMED", "USING", "GRAPH", "TO", "ADD", "MOVE", "COPY", "SILENT", "DROP"})
 _BEFORE_NAME |= {"CLEAR", "CREATE", "INTO"}
 # In a local name, all that can keep it from making an IRI: a second "#", and characters that no IRI has.
-_ODD_LOCAL = re.compile("\\\\#|[\ufff0-\uffff]")
+_ODD_LOCAL = late_re("\\\\#|[\ufff0-\uffff]")
 _ANY_NAMESPACE = "http://example.org/#"  # for a prefix that the caller declares: no namespace is odder
 # What is appended to such a namespace becomes part of a host or a port.
-_ENDS_IN_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_ENDS_IN_AUTHORITY = late_re(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
 @dataclass(slots=True)

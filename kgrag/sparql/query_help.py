@@ -8,11 +8,11 @@ changed text has been read, and is faultless at least up to a later place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.sparql.bracket_faults import bracket_fault
 from kgrag.sparql.query_mistakes import TokenWindow, mistakes
 from kgrag.sparql.query_reader import QueryReader
@@ -24,7 +24,7 @@ __all__ = ["Help", "help_for", "helped", "with_declarations"]
 _MAX_CHARACTERS = 20_000
 """Of a text that is read here: longer ones are written by programs, and take long to read."""
 _MAX_LINE_CHARACTERS = 160
-_PLACE = re.compile(r"line (\d+), column (\d+)")
+_PLACE = late_re(r"line (\d+), column (\d+)")
 _UPDATE_WORDS = frozenset({"ADD", "CLEAR", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "LOAD", "MOVE", "WITH"})
 
 _Prefixes = Mapping[str, str]

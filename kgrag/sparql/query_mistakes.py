@@ -6,12 +6,12 @@ instead, where, and the change that does it; or None.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from kgrag.late_patterns import late_re
 from kgrag.sparql.bracket_faults import Fault
 from kgrag.sparql.syntax import Edit
 from kgrag.sparql.tokens import CLOSING, OPENING, Token
@@ -27,9 +27,9 @@ _KEYWORDS = (
 _BEFORE_GROUPS = frozenset({"GRAPH", "MINUS", "OPTIONAL", "UNION", "WHERE", "EXISTS"})
 _MODIFIERS = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
 _TERMS = frozenset({"variable", "name", "iri", "string", "number", "label", "anon", "nil", "language"})
-_ADDRESS = re.compile(r"https?://[^\s<>\"{}|^`\\]+")
-_QUOTES = re.compile("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
-_LANGUAGE = re.compile(r"@([A-Za-z]+)_([A-Za-z0-9]+)")
+_ADDRESS = late_re(r"https?://[^\s<>\"{}|^`\\]+")
+_QUOTES = late_re("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
+_LANGUAGE = late_re(r"@([A-Za-z]+)_([A-Za-z0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ to stay one, in the list behind SELECT, it stays: ``SELECT ?zone`` becomes ``SEL
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Literal, get_args
@@ -17,6 +16,7 @@ from typing import Literal, get_args
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
 from kgrag.vocab import XSD
 
@@ -25,9 +25,9 @@ __all__ = ["KINDS", "ValueKind", "term_of", "variables_of", "with_values"]
 ValueKind = Literal["IRI", "text", "number", "date", "boolean"]
 KINDS: tuple[ValueKind, ...] = get_args(ValueKind)
 _NUMBERS = (
-    (re.compile(r"[+-]?[0-9]+"), XSD.integer),
-    (re.compile(r"[+-]?[0-9]*\.[0-9]+"), XSD.decimal),
-    (re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"), XSD.double),
+    (late_re(r"[+-]?[0-9]+"), XSD.integer),
+    (late_re(r"[+-]?[0-9]*\.[0-9]+"), XSD.decimal),
+    (late_re(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"), XSD.double),
 )
 _ENDS_OF_ORDER = frozenset({"LIMIT", "OFFSET", "VALUES"})
 

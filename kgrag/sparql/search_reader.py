@@ -20,6 +20,7 @@ from typing import NoReturn
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.sparql.expression_reader import ExpressionParts
 from kgrag.sparql.path_reader import Ends, Path
 from kgrag.sparql.query_reader import QueryReader
@@ -32,10 +33,10 @@ from kgrag.vocab import KGV, RDF
 __all__ = ["Call", "Conditions", "Searches", "Statement", "read_searches"]
 
 _KINDS = {KGV.near: "near", KGV.matches: "matches", KGV.fused: "fused"}
-_SPACE = re.compile(r"[\w:.-]+")
+_SPACE = late_re(r"[\w:.-]+")
 """The name of a space, or a number; whatever has an operator is a condition."""
-_NAME = re.compile(r"[?$]\w+|_:[\w.-]*\w")
-_READS_GROUPS = re.compile("EXISTS", flags=re.IGNORECASE)
+_NAME = late_re(r"[?$]\w+|_:[\w.-]*\w")
+_READS_GROUPS = late_re("EXISTS", flags=re.IGNORECASE)
 _FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score ?snippet) kgv:{} ("text" 20 "chunk")'
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyoxigraph as ox
 
+from kgrag.late_patterns import late_re
 from kgrag.sparql.syntax import Blank, Edit, Inline, Limits, Problem, Scope, Term, Variable
 from kgrag.sparql.tokens import Scanner, unescaped
 from kgrag.vocab import RDF, XSD
@@ -29,8 +29,8 @@ _WELL_KNOWN = {
     "prov": "http://www.w3.org/ns/prov#",
     "schema": "http://schema.org/",
 }
-_NOT_IN_IRI = re.compile(r"[<>\"{}|^`\\\x00-\x20]")
-_BRACKETED = re.compile(r"<([^\W\d_][\w.-]*)?:(?!//)[^<>\s]*>")
+_NOT_IN_IRI = late_re(r"[<>\"{}|^`\\\x00-\x20]")
+_BRACKETED = late_re(r"<([^\W\d_][\w.-]*)?:(?!//)[^<>\s]*>")
 
 
 class Node(NamedTuple):

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.sparql.syntax import Limits, Place
 
 __all__ = ["CLOSING", "IRI", "OPENING", "Scanner", "Token", "string_fault", "tokens", "unescaped"]
@@ -39,8 +40,8 @@ _UNICODE = rf"\\u(?![dD][89A-Fa-f]){_HEX}{{4}}"
 _UNICODE += rf"|\\U(?:0000(?![dD][89A-Fa-f])|000[1-9A-Fa-f]|0010){_HEX}{{4}}"
 _ESCAPE = rf"\\[tbnrf\"'\\]|{_UNICODE}"
 _IRI = rf"<(?:[^<>\"{{}}|^`\\\x00-\x20]++|{_UNICODE})*+>"
-IRI = re.compile(_IRI)
-_TOKEN = re.compile(
+IRI = late_re(_IRI)
+_TOKEN = late_re(
     rf"""
     (?:[ \t\r\n]++|\#[^\r\n]*+)*+
     (?:(?P<variable>[?$][0-9_{_BASE}][0-9_{_BASE}{_MORE}]*+)
@@ -61,9 +62,9 @@ _TOKEN = re.compile(
     """,
     flags=re.VERBOSE | re.DOTALL,
 )
-_MORE_DOTS = re.compile(rf"{_AFTER_DOTS}++")
-_BROKEN_IRI = re.compile(r"<[^<>\"{}|^`\x00-\x20]*+>")
-_ESCAPED_CHARACTER = re.compile(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""")
+_MORE_DOTS = late_re(rf"{_AFTER_DOTS}++")
+_BROKEN_IRI = late_re(r"<[^<>\"{}|^`\x00-\x20]*+>")
+_ESCAPED_CHARACTER = late_re(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""")
 _LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _MAX_CHARACTERS_SHOWN = 40
 

@@ -23,12 +23,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from kgrag.late_patterns import late_re
 from kgrag.queries import OrderedText
 from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
 
 __all__ = ["with_total_orders"]
 
-_MAYBE = re.compile(r"\bORDER\b", flags=re.IGNORECASE)
+_MAYBE = late_re(r"\bORDER\b", flags=re.IGNORECASE)
 _ENDS = frozenset({"LIMIT", "OFFSET", "VALUES", "HAVING"})
 _DIRECTIONS = frozenset({"ASC", "DESC"})
 _OF_ANY_KIND = frozenset({"COALESCE", "IF", "MAX", "MIN", "OBJECT", "PREDICATE", "SAMPLE", "SUBJECT", "TRIPLE"})

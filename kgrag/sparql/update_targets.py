@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import pyoxigraph as ox
 
+from kgrag.late_patterns import late_re
 from kgrag.sparql.tokens import Token, tokens
 
 __all__ = ["Written", "written"]
@@ -27,7 +28,7 @@ _PUNCTUATION = frozenset(".,;")
 _IN_TRIPLES = frozenset({"iri", "name", "variable", "label", "number", "string", "language", "nil", "anon"})
 _IN_TRIPLES |= {*".,;+-~()[]", "<<", ">>", "<<(", ")>>", "^^"}
 _WORDS_IN_TRIPLES = frozenset({"A", "TRUE", "FALSE"})
-_ABSOLUTE = re.compile(r"<[A-Za-z][\w+.-]*://[^\\]*$")
+_ABSOLUTE = late_re(r"<[A-Za-z][\w+.-]*://[^\\]*$")
 """An IRI that cannot be the end of a comparison and a call, as ``<b:c('…'`` can, and has no escape."""
 
 

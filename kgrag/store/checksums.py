@@ -14,15 +14,16 @@ stated a checksum alone.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 
 import pyoxigraph as ox
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["account", "checksum", "read_account"]
 
 _BYTES = 16
-_BLANK_NODE = re.compile(r"_:[A-Za-z0-9]+")
+_BLANK_NODE = late_re(r"_:[A-Za-z0-9]+")
 
 
 def checksum(triples: Iterable[ox.Triple], *, before: str = "") -> str:

@@ -7,7 +7,6 @@ of one property are joined by ``; ``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
@@ -16,13 +15,14 @@ from xml.sax.saxutils import escape, quoteattr
 import pyoxigraph as ox
 
 from kgrag.errors import StorageFailed
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.vocab import RDF, RDFS, XSD, local_name
 
 __all__ = ["write_graphml"]
 
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_WHOLE = re.compile(r"-?\d{1,18}")
+_NO_XML = late_re("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WHOLE = late_re(r"-?\d{1,18}")
 _NUMBERS = (XSD.integer, XSD.decimal, XSD.double)
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

@@ -7,13 +7,14 @@ so that nobody waits for the lease of a dead process to end.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import socket
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["drawn_holder", "has_died", "let_go"]
 
-_NAME = re.compile(r"process (?P<process>\d+) of (?P<machine>.+) \((?P<opening>[0-9a-f]{8})\)")
+_NAME = late_re(r"process (?P<process>\d+) of (?P<machine>.+) \((?P<opening>[0-9a-f]{8})\)")
 _OPENINGS: set[str] = set()
 """Those of this process that are still at work."""
 

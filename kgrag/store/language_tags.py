@@ -15,6 +15,7 @@ from typing import IO, cast
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 
@@ -23,13 +24,13 @@ __all__ = ["by_lower_case", "language_tags", "respelled", "serialised", "spelled
 _TAG = r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*"
 _LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 # What is no tag is read as well, so that none is found within a string, an IRI or a comment
-_READ_TURTLE = re.compile(
+_READ_TURTLE = late_re(
     rf'(?s:"""(?:[^"\\]|\\.|"{{1,2}}(?!"))*"""|\'\'\'(?:[^\'\\]|\\.|\'{{1,2}}(?!\'))*\'\'\')(?:@({_TAG}))?'
     rf"|(?:{_LITERAL}|'(?:[^'\\\n]|\\.)*')(?:@({_TAG}))?"
     r'|<[^<>"\s]*>|\#[^\n]*'
 )
-_READ_XML = re.compile(rf'\bxml:lang\s*=\s*["\']({_TAG})["\']')
-_READ_JSON = re.compile(rf'"@language"\s*:\s*"({_TAG})"')
+_READ_XML = late_re(rf'\bxml:lang\s*=\s*["\']({_TAG})["\']')
+_READ_JSON = late_re(rf'"@language"\s*:\s*"({_TAG})"')
 _WRITTEN_TURTLE = re.compile(rf"({_LITERAL}@)({_TAG})".encode())
 _WRITTEN_XML = re.compile(rf'(<[^<>"]*(?:"[^"]*"[^<>"]*)*\sxml:lang=")({_TAG})(?=")'.encode())
 _WRITTEN_JSON = re.compile(rf'("@language":")({_TAG})(?=")'.encode())

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from kgrag.errors import InvalidRDF
+from kgrag.late_patterns import late_re
 
 __all__ = ["MAX_DEPTH", "check_json", "check_turtle", "check_xml"]
 
@@ -20,13 +21,13 @@ _MAX_ENTITY_CHARACTERS = 1_000
 _MAX_EXPANSION_FACTOR = 10
 _FREE_EXPANSION_CHARACTERS = 1_000_000  # so that a small file may use the usual abbreviations of namespaces
 _BRACKETS = {
-    "turtle": re.compile(
+    "turtle": late_re(
         r"""\"{3}(?:[^\"\\]++|\\.|\"{1,2}+(?!\"))*+\"{3} | '{3}(?:[^'\\]++|\\.|'{1,2}+(?!'))*+'{3}
           | \"(?:[^\"\\\r\n]++|\\.)*+\" | '(?:[^'\\\r\n]++|\\.)*+' | <[^<>"{}|^`\x00-\x20]*+> | \#[^\r\n]*+ | \\.
           | (?P<open><<|[{(\[]) | (?P<close>>>|[})\]])""",
         flags=re.VERBOSE | re.DOTALL,
     ),
-    "json": re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|(?P<open>[{\[])|(?P<close>[}\]])", flags=re.DOTALL),
+    "json": late_re(r"\"(?:[^\"\\]++|\\.)*+\"|(?P<open>[{\[])|(?P<close>[}\]])", flags=re.DOTALL),
 }
 
 

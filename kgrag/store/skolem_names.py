@@ -14,6 +14,7 @@ from typing import Any, cast
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
+from kgrag.late_patterns import late_re
 from kgrag.sparql.tokens import tokens
 
 __all__ = ["SKOLEM", "named", "named_quad", "results_with_blank_nodes", "unnamed", "with_tests_of_names"]
@@ -21,7 +22,7 @@ __all__ = ["SKOLEM", "named", "named_quad", "results_with_blank_nodes", "unnamed
 SKOLEM = "https://w3id.org/kgrag/.well-known/genid/"
 """What the IRI of a blank node begins with."""
 
-_OF_NODE = re.compile(rf"{re.escape(SKOLEM)}([0-9A-Za-z._-]+)")
+_OF_NODE = late_re(rf"{re.escape(SKOLEM)}([0-9A-Za-z._-]+)")
 _TESTS = {
     "isiri": '(isIRI({0}) && !STRSTARTS(STR({0}), "' + SKOLEM + '"))',
     "isuri": '(isIRI({0}) && !STRSTARTS(STR({0}), "' + SKOLEM + '"))',

@@ -33,6 +33,7 @@ from itertools import groupby, islice, pairwise
 import regex
 
 from kgrag.errors import InvalidSettings
+from kgrag.late_patterns import late_re, late_regex
 from kgrag.model import Chunk, Document, Section
 from kgrag.text import sentences
 from kgrag.text.code_blocks import code_blocks
@@ -45,19 +46,19 @@ _BORDER = r"\b"
 _CONTROL = r"[\p{GCB=Control}\r\n]"
 _CAREFUL_BORDER = rf"(?:\A|\Z|\b(?:(?<={_CONTROL})|(?={_CONTROL})|(?![\u0E33\u0EB3])(?<!\p{{GCB=Prepend}})))"
 _SPACE = r"[\s\x1c-\x1f]"  # what str.isspace calls whitespace
-_JOINS = regex.compile(r"[\u0E33\u0EB3\p{GCB=Prepend}]")
+_JOINS = late_regex(r"[\u0E33\u0EB3\p{GCB=Prepend}]")
 
 # Each ends where the next chunk would begin; tried in this order.
-_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
-_LEAD_IN = re.compile(r"\n[^\S\n]*\n[^\S\n]*(?P<line>[^\n]+)\n[^\S\n]*\n\s*\Z")
-_ENDED = re.compile(r"[.!?…。！？;；]['\"”’»)\]]*\s*\Z")
+_PARAGRAPH = late_re(r"\n[^\S\n]*\n\s*")
+_LEAD_IN = late_re(r"\n[^\S\n]*\n[^\S\n]*(?P<line>[^\n]+)\n[^\S\n]*\n\s*\Z")
+_ENDED = late_re(r"[.!?…。！？;；]['\"”’»)\]]*\s*\Z")
 _MAX_LEAD_IN_CHARACTERS = 120
 _MAX_CONTEXT_CHARACTERS = 3000
 _MAX_PARAGRAPH_CHARACTERS = 400
 _MAX_STATEMENT_CHARACTERS = 500
 _MIN_STATEMENT_WORDS = 5
-_PAUSES = (re.compile(r"\n\s*"), re.compile(r"[,;:،؛—–]\s+|[，、；：]\s*"), re.compile(r"\s+"))
-_FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]{64,}")
+_PAUSES = (late_re(r"\n\s*"), late_re(r"[,;:،؛—–]\s+|[，、；：]\s*"), late_re(r"\s+"))
+_FLAGS = late_re("[\U0001f1e6-\U0001f1ff]{64,}")
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")
 _NOT_FIRST = frozenset(("Pe", "Pf", "Po", "Pd", "Lm"))
 _NOT_LAST = frozenset(("Ps", "Pi"))

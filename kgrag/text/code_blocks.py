@@ -7,15 +7,15 @@ indented. Lines are looked at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from kgrag.late_patterns import late_re
 from kgrag.text import sentences
 
 __all__ = ["code_blocks"]
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_INDENTED = re.compile(r"(?: {4}|\t) *\S")
+_FENCE = late_re(r" {0,3}(`{3,}|~{3,})")
+_INDENTED = late_re(r"(?: {4}|\t) *\S")
 _MAX_INTRODUCTION_CHARACTERS = 1000
 """A longer paragraph is looked at from its end only."""
 

@@ -19,6 +19,8 @@ from itertools import pairwise
 
 import regex
 
+from kgrag.late_patterns import late_regex
+
 __all__ = ["MONTHS", "Date", "Quantity", "dates", "denominators", "quantities", "units", "without_dates"]
 
 _UNIT_FORMS = {
@@ -110,38 +112,38 @@ MONTHS = {
 }
 """Months by their names and abbreviations, in lower case."""
 
-_SUPERSCRIPTS = regex.compile(r"(?<=\p{L})[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_SUPERSCRIPTS = late_regex(r"(?<=\p{L})[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _UNIT = "(?:" + "|".join(sorted(map(regex.escape, _UNITS), key=len, reverse=True)) + r")(?![\p{L}\p{N}])"
 _PER = r"\s*(?:/|\bper\b|\ban?\b|\beach\b|\bevery\b)\s*"
 _PER_UNIT = rf"{_PER}(?P<per>{_UNIT})(?:\s+and\s+(?P<per>{_UNIT}))?|\s(?P<per>ha)(?:-1)?"
 _CHAIN = rf"(?!(?<=\d)s\b)[\s-]?\s?(?P<unit>{_UNIT})(?:{_PER_UNIT})?"  # no seconds in "1990s"
 _DIGITS = r"\d+(?:[.,:]\d+)*"
-_GROUPED = regex.compile(r"(?<=\d)['’\u00a0\u202f\u2009](?=\d{3}(?!\d))")
+_GROUPED = late_regex(r"(?<=\d)['’\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _SPELLED = "|".join([*_WORDS, "hundred", "thousand"])
-_NUMBER = regex.compile(
+_NUMBER = late_regex(
     rf"(?P<currency>(?:us)?\$|€|£|¥|₹|\b(?:usd|eur|gbp|inr|rs)\.?)?\s?"
     rf"(?<![\p{{L}}\p{{N}}_])(?P<sign>(?<=^|[\s(])(?<![\d%]\s+)[-−–])?"
     rf"(?:(?P<digits>{_DIGITS})(?:st|nd|rd|th)?|(?P<spelled>(?:{_SPELLED})(?:(?:-|\s+(?:and\s+)?)(?:{_SPELLED}))*\b))"
     rf"(?:[\s-](?P<multiple>{'|'.join(_MULTIPLES)})\b)?(?:{_CHAIN})?"
 )
-_JOIN = regex.compile(r"\s*(?:-|–|—|−|/|,|,?\s*\b(?:to|and|or|until)\b)\s*")
+_JOIN = late_regex(r"\s*(?:-|–|—|−|/|,|,?\s*\b(?:to|and|or|until)\b)\s*")
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _NO_QUANTITY = rf"(?!\d|\s*{_UNIT})"
 _YEAR = r"(?P<year>[12]\d{3})(?!\d)"
 _DATES = [
-    regex.compile(
+    late_regex(
         rf"(?<![\d.,/-]){_DAY}(?:\s*(?:-|–|,|\b(?:to|and|or)\b)\s*{_DAY})*\s*(?:of\s+)?\b{_MONTH}(?:,?\s+{_YEAR})?"
     ),
-    regex.compile(
+    late_regex(
         rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_NO_QUANTITY}(?:\s*(?:-|–|\bto\b)\s*{_DAY}{_NO_QUANTITY})?(?:,?\s+{_YEAR})?"
     ),
-    regex.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
-    regex.compile(rf"(?<![\d.,/])(?P<day>\d{{1,2}})(?P<sign>[./])(?P<number>\d{{1,2}})(?P=sign){_YEAR}"),
-    regex.compile(r"(?<!\d)(?P<year>[12]\d{3})-(?P<number>\d{2})-(?P<day>\d{2})(?!\d)"),
+    late_regex(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
+    late_regex(rf"(?<![\d.,/])(?P<day>\d{{1,2}})(?P<sign>[./])(?P<number>\d{{1,2}})(?P=sign){_YEAR}"),
+    late_regex(r"(?<!\d)(?P<year>[12]\d{3})-(?P<number>\d{2})-(?P<day>\d{2})(?!\d)"),
 ]
-_WHOLE_UNIT = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{_UNIT})|(?<=[\p{{N}}/])(?:{_UNIT})")
-_DENOMINATOR = regex.compile(rf"(?:/|\bper\s+)(?P<unit>{_UNIT})")
+_WHOLE_UNIT = late_regex(rf"(?<![\p{{L}}\p{{N}}])(?:{_UNIT})|(?<=[\p{{N}}/])(?:{_UNIT})")
+_DENOMINATOR = late_regex(rf"(?:/|\bper\s+)(?P<unit>{_UNIT})")
 _MIN_YEAR, _MAX_YEAR = 1000, 2100
 
 

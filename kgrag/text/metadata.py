@@ -26,17 +26,18 @@ from urllib.parse import quote, unquote
 import pyoxigraph as ox
 
 from kgrag.errors import InputError
+from kgrag.late_patterns import late_re
 from kgrag.vocab import DCTERMS, KG, METADATA, PREFIXES, RDF, XSD
 
 __all__ = ["fields_of", "name_of", "property_of", "terms_of", "triples", "typed"]
 
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
-_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
-_DECIMAL = re.compile(r"-?(0|[1-9]\d{0,17})\.\d{1,18}")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_IRI = late_re(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
+_WEB_ADDRESS = late_re(r"https?://[^\s<>\"{}|\\^`]+")
+_INTEGER = late_re(r"0|-?[1-9]\d{0,17}")
+_DECIMAL = late_re(r"-?(0|[1-9]\d{0,17})\.\d{1,18}")
+_DATE = late_re(r"\d{4}-\d\d-\d\d")
 _OWN = {term.value for term in (RDF.type, DCTERMS.title, DCTERMS.identifier, DCTERMS.format, DCTERMS.isPartOf)}
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?")
+_TIME = late_re(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?")
 
 _LITERALS: tuple[tuple[type, ox.NamedNode, Callable[[Any], str]], ...] = (  # the first type that a value has
     (str, XSD.string, str),
@@ -61,7 +62,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], object]], ...] = (
     (_DATE, date.fromisoformat),
     (_TIME, datetime.fromisoformat),
     (_WEB_ADDRESS, ox.NamedNode),
-    (re.compile("true|false"), lambda text: text == "true"),
+    (late_re("true|false"), lambda text: text == "true"),
 )
 
 

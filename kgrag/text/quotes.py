@@ -12,16 +12,18 @@ from functools import lru_cache
 
 import regex
 
+from kgrag.late_patterns import late_regex
+
 __all__ = ["locate", "places"]
 
 _MAPPED = str.maketrans(
     dict.fromkeys("“”„‟«»″〝〞〟＂", '"') | dict.fromkeys("‘’‚‛′`´ʼ＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-")
 )
-_QUOTABLE = regex.compile(r"[^\s\p{P}\p{C}]")
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]{2}")
-_NUMBER = regex.compile(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
+_QUOTABLE = late_regex(r"[^\s\p{P}\p{C}]")
+_WORD = late_regex(r"[\p{L}\p{M}\p{N}]{2}")
+_NUMBER = late_regex(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
 _UNSPACED = r"\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Khmer}\p{Lao}\p{Myanmar}\p{Thai}\p{Tibetan}"
-_SPACED_WORD = regex.compile(
+_SPACED_WORD = late_regex(
     rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}]){{2}}"
     # an identifier is one word (wal_level), emphasis between underscores is not part of one
     r"|(?<=[\p{L}\p{N}])_[\p{L}\p{N}]|[\p{L}\p{N}]_(?=[\p{L}\p{N}])"

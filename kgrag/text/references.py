@@ -16,22 +16,24 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["bibliography_of", "entries", "keyed"]
 
 _LOG = logging.getLogger(__name__)
 _TITLES = (
     "references|bibliography|works cited|literature cited|literature|reference list|literatur|literaturverzeichnis"
 )
-_HEADING = re.compile(
+_HEADING = late_re(
     rf"^[ \t]*(?:#{{1,6}}[ \t]*)?(?:\d{{1,2}}\.?[ \t]+|[IVX]{{1,5}}\.[ \t]+)?(?:{_TITLES})[ \t]*[:.]?[ \t]*#*[ \t]*$",
     flags=re.IGNORECASE | re.MULTILINE,
 )
-_END = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+\S|(?:Appendix|Appendices|Acknowledge?ments?|Anhang)\b)", flags=re.MULTILINE)
-_MARKED = re.compile(
+_END = late_re(r"^[ \t]*(?:#{1,6}[ \t]+\S|(?:Appendix|Appendices|Acknowledge?ments?|Anhang)\b)", flags=re.MULTILINE)
+_MARKED = late_re(
     r"^[ \t]*(?:[-*+][ \t]+)?(?P<number>\[\d{1,3}\]|\(\d{1,3}\)|\d{1,3}\.)[ \t]+(?=\S)", flags=re.MULTILINE
 )
-_ITEM = re.compile(r"^[ \t]*[-*+][ \t]+(?=\S)", flags=re.MULTILINE)
-_KEY = re.compile(r"(?<![\w.@])@(?P<key>[A-Za-z0-9_][\w:.#$%&+?<>~/-]*)")
+_ITEM = late_re(r"^[ \t]*[-*+][ \t]+(?=\S)", flags=re.MULTILINE)
+_KEY = late_re(r"(?<![\w.@])@(?P<key>[A-Za-z0-9_][\w:.#$%&+?<>~/-]*)")
 _MAX_ENTRY_CHARACTERS = 1000
 _MAX_ENTRIES = 2000
 _MAX_BIBLIOGRAPHY_BYTES = 20_000_000

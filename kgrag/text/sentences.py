@@ -16,6 +16,7 @@ from typing import Any
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.vocab import words_of
 
 __all__ = [
@@ -76,23 +77,23 @@ _STARTERS = word_set(
 )
 
 _CLOSERS = r"[\p{Pe}\p{Pf}\p{M}\"'»]*"
-_END = regex.compile(
+_END = late_regex(
     rf"(?<![.!?…])(?P<ascii>[.!?…]++){_CLOSERS}+(?=\s|$)|(?P<strong>(?:(?![.!?…])\p{{STerm}}|[｡︒])+){_CLOSERS}"
 )
-_BEFORE = regex.compile(r"(?:\p{L}\.)*[\p{L}\p{M}\p{N}]+$")
-_NEXT = regex.compile(r"\s*[\p{Ps}\p{Pi}\"'«¿¡]*([\p{L}\p{M}\p{N}]*)(.?)", flags=regex.DOTALL)
-_MARK = regex.compile(r"[ \t]*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])[ \t]+")
-_ROW = regex.compile(r"[ \t]*(?:\||[#>]|[^\t\n]*\t|[^\n|]*\|)")
-_PAIR = regex.compile(r"[ \t]*[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
+_BEFORE = late_regex(r"(?:\p{L}\.)*[\p{L}\p{M}\p{N}]+$")
+_NEXT = late_regex(r"\s*[\p{Ps}\p{Pi}\"'«¿¡]*([\p{L}\p{M}\p{N}]*)(.?)", flags=regex.DOTALL)
+_MARK = late_regex(r"[ \t]*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])[ \t]+")
+_ROW = late_regex(r"[ \t]*(?:\||[#>]|[^\t\n]*\t|[^\n|]*\|)")
+_PAIR = late_regex(r"[ \t]*[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
 _MIN_WRAPPED_CHARACTERS = 40  # a line of prose this long goes on in the next one, whatever that begins with
 _MAX_LABEL_LINE_CHARACTERS = 60  # a ``key: value`` line this short never goes on in the next one
 _MAX_CHARACTERS_BEFORE = 24  # looked at for an abbreviation
 
-_WORD = regex.compile(
+_WORD = late_regex(
     r"[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}\p{N}])+(?:(?<=\p{N})[-.,/:](?=\p{N})[\p{L}\p{M}\p{N}]+)*"
 )
-_POSSESSIVE = regex.compile(r"(?<=\p{L})['’ʼ](?:s\b|(?!\p{L}))", flags=regex.IGNORECASE)
-_DASHES = regex.compile(r"(?<=\p{N})\p{Pd}(?=\p{N})")
+_POSSESSIVE = late_regex(r"(?<=\p{L})['’ʼ](?:s\b|(?!\p{L}))", flags=regex.IGNORECASE)
+_DASHES = late_regex(r"(?<=\p{N})\p{Pd}(?=\p{N})")
 
 
 def split(text: str) -> list[tuple[int, int]]:

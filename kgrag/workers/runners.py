@@ -7,15 +7,14 @@ from collections.abc import Callable
 from functools import partial
 
 from kgrag.errors import InputError
+from kgrag.late_patterns import late_re
 from kgrag.workers.shards import Job
 from kgrag.workers.slot_pool import LocalRunner, ProcessSlot, Runner, SlotPool
 
 __all__ = ["FORMS", "check", "opened"]
 
 FORMS = "local, process://WORKERS or ray://ADDRESS/WORKERS (ADDRESS: HOST:PORT, auto, or local to start a cluster here)"
-_FORM = re.compile(
-    r"local|process://(?P<processes>[1-9]\d{0,3})|ray://(?P<address>[\w.:\[\]-]+)/(?P<actors>[1-9]\d{0,4})"
-)
+_FORM = late_re(r"local|process://(?P<processes>[1-9]\d{0,3})|ray://(?P<address>[\w.:\[\]-]+)/(?P<actors>[1-9]\d{0,4})")
 
 
 def check(name: str) -> re.Match[str]:

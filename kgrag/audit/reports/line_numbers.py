@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["declared_prefixes", "line_finder"]
 
-_PREFIX = re.compile(
-    r"(?:@prefix|PREFIX)\s+([\w.-]*):\s*<([^<>\s]*)>|xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)", re.IGNORECASE
-)
+_PREFIX = late_re(r"(?:@prefix|PREFIX)\s+([\w.-]*):\s*<([^<>\s]*)>|xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)", re.IGNORECASE)
 MAX_FILE_BYTES = 20_000_000
 """Larger files are named without a line: they would be read into memory for it."""
 MAX_HEAD_CHARACTERS = 200_000

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -22,10 +21,11 @@ import jinja2
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.text_reports import headline, printable, shortened, title
+from kgrag.late_patterns import late_re
 
 __all__ = ["as_html", "as_markdown"]
 
-_MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
+_MARKS = late_re(r"[\\`*_\[\]<>|#~&]")
 BAR_WIDTH_PIXELS = 420
 
 

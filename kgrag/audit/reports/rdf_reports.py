@@ -12,6 +12,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft, ViolationTerms
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.vocab import AUDIT, DCTERMS, KG, PROV, RDF, XSD, Names, number
@@ -20,7 +21,7 @@ __all__ = ["as_dqv", "as_shacl", "audit_drafts"]
 
 _DQV = "http://www.w3.org/ns/dqv#"
 _SH = "http://www.w3.org/ns/shacl#"
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
+_IRI = late_re(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _Node = ox.NamedNode | ox.BlankNode
 
 

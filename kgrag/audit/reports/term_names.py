@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from kgrag.late_patterns import late_re
+
 __all__ = ["WELL_KNOWN", "iris_in", "name_writer"]
 
 WELL_KNOWN = {
@@ -20,9 +22,9 @@ WELL_KNOWN = {
 }
 """Namespace -> the prefix that reports write."""
 MAX_LABEL_CHARACTERS = 60
-_IRI = re.compile(r"(?<!\w)[A-Za-z][\w+.-]*:[^\s<>\"'`|,]*[^\s<>\"'`|,.;:!?)\]}]")
-_OBO = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z]\w*?)_(?=\d|Root|UNION)")
-_LOCAL_NAME = re.compile(r"(?![^#]*\.(?:owl|rdf|ttl)$)[\w%][\w%.~/-]*")  # a file is named in full
+_IRI = late_re(r"(?<!\w)[A-Za-z][\w+.-]*:[^\s<>\"'`|,]*[^\s<>\"'`|,.;:!?)\]}]")
+_OBO = late_re(r"http://purl\.obolibrary\.org/obo/([A-Za-z]\w*?)_(?=\d|Root|UNION)")
+_LOCAL_NAME = late_re(r"(?![^#]*\.(?:owl|rdf|ttl)$)[\w%][\w%.~/-]*")  # a file is named in full
 
 
 def iris_in(texts: Iterable[str]) -> set[str]:

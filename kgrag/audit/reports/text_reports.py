@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from kgrag.audit.checks import Check
 from kgrag.audit.findings import Audit
 from kgrag.audit.reports.term_names import name_writer
+from kgrag.late_patterns import late_re
 
 __all__ = [
     "as_explanation",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-_CONTROL_CHARACTER = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL_CHARACTER = late_re("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_json(audit: Audit) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.attributes import Attribute, read_attribute
 from kgrag.llm.extractive.instances import instances
 from kgrag.llm.extractive.nationalities import countries_in
@@ -27,11 +28,11 @@ from kgrag.vocab import words_of
 __all__ = ["AskedValue", "Place", "asked_values"]
 
 _OWNERS = word_set("his her its their")
-_PRONOUN = regex.compile(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
+_PRONOUN = late_regex(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
 _THING = "§"  # stands for the thing in a sentence
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*")
-_IN_BRACKETS = regex.compile(r"\s*\([^()]*\)")
-_FIGURE = regex.compile(r"(?<![\p{L}\d.,])[-+−]?\d[\d,]*(?:\.\d+)?(?![\d\p{Lu}])")
+_WORD = late_regex(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*")
+_IN_BRACKETS = late_regex(r"\s*\([^()]*\)")
+_FIGURE = late_regex(r"(?<![\p{L}\d.,])[-+−]?\d[\d,]*(?:\.\d+)?(?![\d\p{Lu}])")
 _MAX_WORDS_BETWEEN = 3  # from one word of a cue to the next
 _MAX_FIGURE_CHARACTERS, _MAX_DATE_CHARACTERS = 60, 70  # from a cue to a figure, to a date
 _BEFORE_CHARACTERS = 18  # a figure further ahead of its cue gives way to one behind it
@@ -48,34 +49,30 @@ _ENDS_PHRASE = word_set(
     as after before during although also he she it they and or of among near into under over between through"""
 )
 _ENDS_WORD = tuple(".;,:)")
-_ABBREVIATION = regex.compile(r"(?:\p{Lu}\.)+|St\.|Jr\.|No\.")
-_LONGER_NAME = regex.compile(
-    r"\b(?:New|North|South|East|West|Upper|Lower|Great|Saint|San|Santa|Lake|Mount|Fort|Port)\s+$"
-)
-_DETERMINERS = regex.compile(
+_ABBREVIATION = late_regex(r"(?:\p{Lu}\.)+|St\.|Jr\.|No\.")
+_LONGER_NAME = late_regex(r"\b(?:New|North|South|East|West|Upper|Lower|Great|Saint|San|Santa|Lake|Mount|Fort|Port)\s+$")
+_DETERMINERS = late_regex(
     r"^(?:(?:the|a|an|both|its|his|her|their|former|also|now|either|called|named)\s+)+", flags=regex.IGNORECASE
 )
-_OTHERWISE = regex.compile(
-    r"(?:\p{Ll}+(?:ed|ing)|made|built|born|led|resides?|cit(?:y|ies)|one|dish|is|was|had|used)\b"
-)
-_IS = regex.compile(r"\b(?:is|was)\b")
-_LEADS = regex.compile(
+_OTHERWISE = late_regex(r"(?:\p{Ll}+(?:ed|ing)|made|built|born|led|resides?|cit(?:y|ies)|one|dish|is|was|had|used)\b")
+_IS = late_regex(r"\b(?:is|was)\b")
+_LEADS = late_regex(
     rf"\s*(?:{_THING}(?:['’]s)?)?\s*(?:(?:of|in|for|to|at)\s+(?:(?:the|an?)\s+)?(?:\p{{Ll}}+\s+){{0,2}}?{_THING}\s*)?[\s,]*"
     r"(?:(?:is|was|are|were|includes?|including|named|called|known|being|of|as|has|have|number|code|to|:|now|located"
     r"|in|on|at|by|from|currently)\s+)*(?:(?:the|an?|both|its|either)\s+)*[\"“'‘]?"
 )
-_IS_THE = regex.compile(
+_IS_THE = late_regex(
     r"\b(?:is|are|was|were)\s+(?:(?:now|also|currently)\s+)?(?:(?:the|an?|one of the|one of its|its|part of the)\s+)?"
     r"(?:\p{Ll}+\s+){0,2}$"
 )
-_CLAUSE = regex.compile(r"[,;.]\s+|\b(?:and|where|which|who|that|while|because|whose)\b")
-_MODIFIES = regex.compile(
+_CLAUSE = late_regex(r"[,;.]\s+|\b(?:and|where|which|who|that|while|because|whose)\b")
+_MODIFIES = late_regex(
     r"\b(?:an?|the|its|has|have|with|is|are|of|in|his|her|their|at the|as a)\s+((?:[\p{L}\p{N}'’./&-]+\s+){1,4})$"
 )
-_BY = regex.compile(r"\s+by\b")
-_OF_ANOTHER = regex.compile(r"\s+(?:of|for|in)\s+(?:the\s+)?\p{Lu}")
-_NEXT_OF_LIST = regex.compile(r"[\"”’']?\s*(?:,\s*and|,|and|or|&)\s+(?:the\s+|an?\s+)?")
-_NO_ITEM = regex.compile(rf"(?:it|he|she|they|is|was|has|located|born|served)\b|(?:the\s+)?{_THING}")
+_BY = late_regex(r"\s+by\b")
+_OF_ANOTHER = late_regex(r"\s+(?:of|for|in)\s+(?:the\s+)?\p{Lu}")
+_NEXT_OF_LIST = late_regex(r"[\"”’']?\s*(?:,\s*and|,|and|or|&)\s+(?:the\s+|an?\s+)?")
+_NO_ITEM = late_regex(rf"(?:it|he|she|they|is|was|has|located|born|served)\b|(?:the\s+)?{_THING}")
 
 
 _Cue = tuple[int, int]

@@ -12,6 +12,7 @@ from typing import Literal
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import term, terms
 from kgrag.text.sentences import word_set
 from kgrag.vocab import words_of
@@ -29,8 +30,8 @@ _GENERIC_TERMS = word_set(
     """place date year has person number or of and by in work title thing type field site total time metr second
     kilometr"""
 )
-_AGENT_LABEL = regex.compile(r"(?:or|er|ist|ect|ing)$")
-_ACTIVE_VERB = regex.compile(r"(?:ed|wrote|s|led|built)$")
+_AGENT_LABEL = late_regex(r"(?:or|er|ist|ect|ing)$")
+_ACTIVE_VERB = late_regex(r"(?:ed|wrote|s|led|built)$")
 _PLACE_WORDS = word_set("place location site residence venue ground located")
 _ROLE_LABELS = word_set("occupation profession")
 _PREPOSITION_ENDINGS = (" by", " for", " on", " of", " in", " at")

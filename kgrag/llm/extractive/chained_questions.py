@@ -14,6 +14,7 @@ from typing import Literal
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.relations import NOUNS, VERBS
 
 __all__ = ["Chain", "ChainedQuestion", "chained"]
@@ -23,10 +24,10 @@ _KINDS = (
     r"|village|town|city|game|video game|series|show|poem|story|airport|mountain|newspaper|track)"
 )
 _NOUN = "|".join(sorted(map(regex.escape, NOUNS), key=len, reverse=True))
-_OF = regex.compile(rf"(?:the\s+)?(?:{_KINDS}\s+)?(?P<noun>{_NOUN})s?\s+(?:of|for)\s+(?P<rest>.+)", regex.IGNORECASE)
-_POSSESSIVE = regex.compile(rf"(?P<rest>.+?)(?:['’]s|(?<=s)['’])\s+(?P<noun>{_NOUN})", regex.IGNORECASE)
-_KIND = regex.compile(rf"(?:the\s+)?(?:\d{{4}}\s+)?{_KINDS}s?\s+(?P<rest>.+)", regex.IGNORECASE)
-_WHO = regex.compile(
+_OF = late_regex(rf"(?:the\s+)?(?:{_KINDS}\s+)?(?P<noun>{_NOUN})s?\s+(?:of|for)\s+(?P<rest>.+)", regex.IGNORECASE)
+_POSSESSIVE = late_regex(rf"(?P<rest>.+?)(?:['’]s|(?<=s)['’])\s+(?P<noun>{_NOUN})", regex.IGNORECASE)
+_KIND = late_regex(rf"(?:the\s+)?(?:\d{{4}}\s+)?{_KINDS}s?\s+(?P<rest>.+)", regex.IGNORECASE)
+_WHO = late_regex(
     rf"(?:the\s+)?(?:{_NOUN}|person|man|woman|one)\s+(?:who|that)\s+(?P<verb>{'|'.join(VERBS)})\s+(?P<rest>.+)",
     regex.IGNORECASE,
 )
@@ -37,7 +38,7 @@ _DATES = r"(?:when|(?:in|on) (?:what|which) (?:year|date|day)|(?:what|which) (?:
 _AUX = r"(?:is|are|was|were|did|does|do)"
 _DEATHS, _STUDIES = r"(?:die|died|pass away)", r"(?:study|studied|educated|graduate|graduate from|go to school|attend)"
 _PLAIN = tuple(
-    (regex.compile(pattern, regex.IGNORECASE), attribute)
+    (late_regex(pattern, regex.IGNORECASE), attribute)
     for pattern, attribute in (
         (rf"{_DATES} {_AUX} (?P<of>.+?) born", "birth date"),
         (rf"{_DATES} {_AUX} (?P<of>.+?) {_DEATHS}", "death date"),
@@ -59,7 +60,7 @@ _PLAIN = tuple(
         (rf"why did (?P<of>.+?) {_DEATHS}", "cause of death"),
     )
 )
-_WHO_DID = regex.compile(rf"who (?P<verb>{'|'.join(VERBS)}) (?P<of>.+)", regex.IGNORECASE)
+_WHO_DID = late_regex(rf"who (?P<verb>{'|'.join(VERBS)}) (?P<of>.+)", regex.IGNORECASE)
 
 _FIRST, _LAST = r"(?:the )?(?:first|earlier|earliest)", r"(?:the )?(?:later|last|latest|more recently|most recently)"
 _OUT = r"(?:released|published|premiered|out)"
@@ -82,28 +83,28 @@ _CRITERIA = tuple(
 )
 _COMPARED = tuple(
     (
-        regex.compile(
+        late_regex(
             rf"(?P<head>(?:which|what|who|whose|between|of)\b.*?)\b(?:{pattern})(?: than the other)?"
             rf"(?:\s*[,:]|\s+(?:out of|between|among|from))\s*(?P<options>.+)",
             regex.IGNORECASE,
         ),
-        regex.compile(rf"(?:was|were|is|are|did|has|have) (?P<options>.+?) (?:{pattern})", regex.IGNORECASE),
+        late_regex(rf"(?:was|were|is|are|did|has|have) (?P<options>.+?) (?:{pattern})", regex.IGNORECASE),
         attribute,
         largest,
     )
     for pattern, attribute, largest in _CRITERIA
 )
-_OF_BOTH = regex.compile(
+_OF_BOTH = late_regex(
     rf"^(?:both\s+)?(?:(?P<noun>{_NOUN})s\s+of\s+)?(?:both\s+)?(?:the\s+)?"
     rf"(?:(?:{_KINDS}s|mountains|businesses|companies|universities|cities|\p{{Ll}}+s(?=[,:]))[,:]?\s+)?"
 )
 _SAME = (
-    regex.compile(
+    late_regex(
         r"(?i:do|does|did|are|is|were|was|have|has)\s+(?P<pair>.+?)(?P<tail>(?:\s+(?:films?|movies?|songs?|books?|bands?"
         r"|have|has|had|the|a|that|who|which|share|shared|from|of|located|situated|based|in|at|were|are|was|both"
         rf"|come|came|originate|born|die|died|(?:{_NOUN})s?))+)\s+same\s+(?P<what>[\w ]+)"
     ),
-    regex.compile(
+    late_regex(
         r"(?i:do|does|did|are|is|were|was|have|has)\s+(?P<pair>.+?)"
         r"(?P<tail>\s+(?:have|share|from|born in|die in|died in)(?:\s+the)?)"
         r"\s+same\s+(?P<what>\w+)\s+as\s+(?P<second>.+)"

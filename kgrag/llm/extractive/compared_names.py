@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.named_passages import Passage, passage_about, passage_entitled, read_passages
 from kgrag.llm.extractive.nationalities import countries_in
@@ -30,44 +31,44 @@ SHARE_RIGHT: Mapping[Form, float] = {"both": 0.83, "either": 0.7, "more": 0.75, 
 
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can)"
 _NAMED = r"(?-i:\p{Lu}|\d|the\s+\p{Lu}|[\"“])"
-_BOTH_BEFORE = regex.compile(rf"{_AUX}\s+both\s+(?P<first>.+?)\s+and\s+(?P<rest>{_NAMED}.+)", regex.IGNORECASE)
-_BOTH_BETWEEN = regex.compile(
+_BOTH_BEFORE = late_regex(rf"{_AUX}\s+both\s+(?P<first>.+?)\s+and\s+(?P<rest>{_NAMED}.+)", regex.IGNORECASE)
+_BOTH_BETWEEN = late_regex(
     rf"{_AUX}\s+(?P<first>{_NAMED}.*?),?\s+and\s+(?P<second>.+?),?\s+(?:both|each|all)\s+(?P<rest>.+)", regex.IGNORECASE
 )
-_EITHER_FIRST = regex.compile(rf"{_AUX}\s+(?P<first>{_NAMED}.*?)\s+or\s+(?P<rest>.+)", regex.IGNORECASE)
-_EITHER_LAST = regex.compile(
+_EITHER_FIRST = late_regex(rf"{_AUX}\s+(?P<first>{_NAMED}.*?)\s+or\s+(?P<rest>.+)", regex.IGNORECASE)
+_EITHER_LAST = late_regex(
     r"(?P<asked>(?:between|of|out of)?.*?\b(?:which|what|who|whose|where)\b.+?)(?:\s*[,:–—]\s*|\s+(?:between|among)\s+)"
     r"(?P<first>[^,]+?(?:,[^,]+?)??),?\s+(?:or|and)\s+(?P<second>.+)",
     regex.IGNORECASE,
 )
 _COMMON = (
-    regex.compile(
+    late_regex(
         rf"what\s+(?P<noun>[\p{{L}} ]+?)\s+{_AUX}\s+(?P<first>{_NAMED}.*?)\s+and\s+(?P<second>.+?)\s+"
         r"(?:have in common|both (?:hold|have|share|practi[cs]e)|share|in common)",
         regex.IGNORECASE,
     ),
-    regex.compile(
+    late_regex(
         rf"(?P<first>{_NAMED}.*?)\s+and\s+(?P<second>.+?)\s+(?:both\s+)?(?:share|have|had|shared)\s+(?:which|what)\s+"
         r"(?:common\s+)?(?P<noun>\p{L}+)(?:\s+in common)?",
         regex.IGNORECASE,
     ),
 )
 _KINDS = word_set("profession occupation job career professions occupations role line")
-_MORE = regex.compile(r"\b(?:more|most|greater number of|larger number of)\s+(?P<noun>\p{Ll}+(?:\s+\p{Ll}+)?)", regex.I)
-_LESS = regex.compile(r"\b(?:fewer|fewest|less|least)\s+(?P<noun>\p{Ll}+(?:\s+\p{Ll}+)?)", regex.I)
-_TALLER = regex.compile(r"\b(?:tall|high)(?:er|est)\b|\blonger\b|\blongest\b|\bdeep(?:er|est)\b", regex.I)
-_LENGTH = regex.compile(
+_MORE = late_regex(r"\b(?:more|most|greater number of|larger number of)\s+(?P<noun>\p{Ll}+(?:\s+\p{Ll}+)?)", regex.I)
+_LESS = late_regex(r"\b(?:fewer|fewest|less|least)\s+(?P<noun>\p{Ll}+(?:\s+\p{Ll}+)?)", regex.I)
+_TALLER = late_regex(r"\b(?:tall|high)(?:er|est)\b|\blonger\b|\blongest\b|\bdeep(?:er|est)\b", regex.I)
+_LENGTH = late_regex(
     r"(?<![\w.,])(?P<number>\d[\d,]*(?:\.\d+)?)\s*-?\s*(?P<unit>m|met(?:er|re)s?|ft|feet|foot|km|mi(?:les)?)\b"
 )
 _UNITS = {"ft": 0.3048, "fe": 0.3048, "fo": 0.3048, "km": 1000.0, "mi": 1609.344}
-_UNREADABLE = regex.compile(
+_UNREADABLE = late_regex(
     r"\b(?:not|never|same|first|last|earlier|earliest|later|latest|older|oldest|younger|youngest|before|after|closer|"
     r"farther|further|longer|larger|largest|bigger|smaller|smallest|newer|better|more|most|less|fewer)\b",
     regex.IGNORECASE,
 )
-_ARTICLE = regex.compile(r"^(?:the|a|an)\s+(?=\S)", regex.IGNORECASE)
+_ARTICLE = late_regex(r"^(?:the|a|an)\s+(?=\S)", regex.IGNORECASE)
 _GENERAL = word_set("call consid know known type kind one")
-_HEAD_END = regex.compile(r"\b(?:of|in|from|at|by|that|who|which|for|with|on|based|located|to)\b", regex.IGNORECASE)
+_HEAD_END = late_regex(r"\b(?:of|in|from|at|by|that|who|which|for|with|on|based|located|to)\b", regex.IGNORECASE)
 _MIN_SHARE = 0.7
 """Share of the words of what is asked that a passage has, of which it is then true."""
 _ELSEWHERE = 0.6

@@ -22,6 +22,7 @@ from typing import Any
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
@@ -70,13 +71,13 @@ _MAX_VALUES_LOOKED_FOR = 8
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
-_DESCRIBES = regex.compile(
+_DESCRIBES = late_regex(
     r"^(?!how\b|(?:is|are|was|were|do|does|did|can|could|has|have|may|must|should|will)\b).*"
     r"\b(?:the|an?)\s+(?:[\p{L}-]+\s+){1,4}?(?:(?:in|at|on|for|by|of|from|to)\s+which|where|whose|that|which|who)\s",
     flags=regex.IGNORECASE,
 )
-_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}'’-]+")
-_ASKS_FOR_A_TERM = regex.compile(
+_NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
+_ASKS_FOR_A_TERM = late_regex(
     r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
     r"variable|keyword)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
     flags=regex.IGNORECASE,

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText
 from kgrag.llm.extractive.question_words import WeighedQuestion, name_terms, terms
 from kgrag.vocab import words_of
@@ -34,7 +35,7 @@ _PLACEHOLDERS = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "n
 _NAMING_WORDS = frozenset({"label", "name", "title"})
 _UNLABELLED_WORDS = frozenset({"has", "have", "are", "is", "list"})
 _MAX_NEAR_WORDS = 4
-_KEY = regex.compile(r"[\p{L}\p{N}_][^:;\n]{0,160}: ")
+_KEY = late_regex(r"[\p{L}\p{N}_][^:;\n]{0,160}: ")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.listed_items import items_below
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
@@ -28,23 +29,23 @@ _MAX_TERM_CHARACTERS = 50
 """Of a line that may be a term above its explanation; a longer one is wrapped prose whose first line hangs."""
 _MAX_BEFORE = 2
 """Sentences before one, of the same label, whose words say what it is about."""
-_CELLS = regex.compile(r"[^\S\n]*\|[^\S\n]*")
+_CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 
-_HEADING = regex.compile(r"#+\s+(.*)", flags=regex.DOTALL)
-_MARK = regex.compile(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
-_PRONOUN = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
-_SENTENCE_END = regex.compile(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
-_PAIR = regex.compile(r"[^:\n]{1,60}:\s+\S")
-_QUESTION_LINE = regex.compile(
+_HEADING = late_regex(r"#+\s+(.*)", flags=regex.DOTALL)
+_MARK = late_regex(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
+_PRONOUN = late_regex(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
+_SENTENCE_END = late_regex(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
+_PAIR = late_regex(r"[^:\n]{1,60}:\s+\S")
+_QUESTION_LINE = late_regex(
     r"(?:\A|\n[^\S\n]*\n)(?P<line>(?:\p{N}[\p{N}.]*\s[^\n|]{3,160}|[^\n|.!]{3,160})\?)[^\S\n]*(?=\n[^\S\n]*\n)"
 )
-_WORD = regex.compile(r"\p{L}")
-_GOES_ON = regex.compile(r"\s(?:and|or)$")
+_WORD = late_regex(r"\p{L}")
+_GOES_ON = late_regex(r"\s(?:and|or)$")
 """The end of an item of a list that others follow."""
-_SECTION_NUMBER = regex.compile(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
-_CHAPTER = regex.compile(r"\p{N}{1,2}\.\s+\p{Lu}")
-_NUMBERED_LINE = regex.compile(r"\s*\p{N}{1,2}[.)]\s")
-_PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
+_SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
+_CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
+_NUMBERED_LINE = late_regex(r"\s*\p{N}{1,2}[.)]\s")
+_PROGRAM = late_regex(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
 @dataclass(frozen=True, slots=True)

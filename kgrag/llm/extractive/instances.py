@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.attributes import Attribute, read_attribute
 from kgrag.llm.extractive.question_words import term
 from kgrag.llm.extractive.sentence_facts import MentionSpan, mentions
@@ -28,57 +29,57 @@ _LINKS = "of|the|on|in|for|and|a|an|to|at|with|from|de|la|le|van|von|del|di|da|y
 _IS_VERB = "is|are|was|were|has|had"
 _CAPITALISED = r"[\p{Lu}\d][\p{L}\p{M}\d'’.&/:!?-]*"
 _LOWER = rf"(?!(?:{_IS_VERB}|and|in|on)\b)\p{{Ll}}[\p{{L}}-]+"
-_HEAD = regex.compile(
+_HEAD = late_regex(
     rf"(?:The\s+)?{_CAPITALISED}(?:,?\s+(?:(?:{_LINKS})\s+){{0,3}}{_CAPITALISED})*(?:\s+{_LOWER}){{0,2}}"
     rf"(?=\s+(?:{_IS_VERB}|have|can|comes|originates)\s|\s*\(|,\s)"
 )
 _MAX_HEAD_WORDS = 10
-_WORD = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*")
-_PRONOUN = regex.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", flags=regex.IGNORECASE)
-_GENERIC = regex.compile(rf"(?:[Tt]he|[Tt]his)\s+\p{{Ll}}[\p{{L}}-]*(?:\s+\p{{Ll}}[\p{{L}}-]*)?(?=\s+(?:{_IS_VERB})\b)")
-_OPENING = regex.compile(
+_WORD = late_regex(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*")
+_PRONOUN = late_regex(r"(?:he|she|it|they|his|her|its|their|this|these)\b", flags=regex.IGNORECASE)
+_GENERIC = late_regex(rf"(?:[Tt]he|[Tt]his)\s+\p{{Ll}}[\p{{L}}-]*(?:\s+\p{{Ll}}[\p{{L}}-]*)?(?=\s+(?:{_IS_VERB})\b)")
+_OPENING = late_regex(
     r"(?:\p{Lu}\p{Ll}+(?:ed|ing)|In|On|At|From|By|With|After|Before|Born|As|Like|During|When|While|Although|Despite|For|An?)\b"
 )
-_OWNED = regex.compile(r"['’]s?\s+\p{Ll}.*$")
-_FILLER = regex.compile(r"\s+(?:place|date|name|year)s?\b")
-_DEMONYM = regex.compile(r"\p{Lu}\p{L}+(?:ish|ian|ean|ese|can|nch|tch|man|eli|qi)")
+_OWNED = late_regex(r"['’]s?\s+\p{Ll}.*$")
+_FILLER = late_regex(r"\s+(?:place|date|name|year)s?\b")
+_DEMONYM = late_regex(r"\p{Lu}\p{L}+(?:ish|ian|ean|ese|can|nch|tch|man|eli|qi)")
 _MAX_CUE_DISTANCE = 4  # words from one word of a cue to the next
 
-_AFTER = regex.compile(
+_AFTER = late_regex(
     r"(?:[\s,:]|[\"“’'(]|\b(?:was|is|were|are|be|been|by|in|at|on|of|to|from|the|a|an|for|with|as|and|which|who|it|its"
     r"|his|her|called|named|known|total|date|place|year|name|city|town|village|state|club|team|band|company|first|also|album|film"
     r"|movie|song|single|book|novel|series|group|both|near|include|includes|including|about|around|\p{Ll}+(?:er|or|ist|ian|man))\b)*"
 )
-_BEFORE = regex.compile(
+_BEFORE = late_regex(
     r"[\s,]*(?:(?:who|which|that|and)\s+)*(?:(?:is|was|are|were|became|serves?|served|has been|being)\s+)?"
     r"(?:(?:as|also|currently|the|a|an|one|of|its|his|her)\s+)*(?:[\p{Ll}-]+\s+){0,2}"
 )
-_VERB_BEFORE = regex.compile(r"[\s,]*(?:(?:who|which|that|also|has|had)\s+)*")
-_VERB = regex.compile(
+_VERB_BEFORE = late_regex(r"[\s,]*(?:(?:who|which|that|also|has|had)\s+)*")
+_VERB = late_regex(
     r"(?:\p{L}ed|born|written|wrote|built|led|made|won|shot|set|lies|runs|flew|broadcast|stars|plays?|owns)\b"
 )
-_IS = regex.compile(r"\b(?:is|was|are|were|as|became)\b|,")
-_OF = regex.compile(r"\s+(?:of|for)\s+(?:the\s+)?(?:\p{Ll}+\s+){0,2}")
-_OWNS = regex.compile(r"['’]s?\s+(?:[\p{Ll}-]+\s+){0,2}")
-_NAMED = regex.compile(r"\s*,?\s*(?:is|was|are|were)\s+(?:called\s+|named\s+|the\s+|by\s+)*")
-_RELATIVE = regex.compile(r",?\s*(?:which|who|whose|that|where)\b|,\s*(?:an?|the)\s+\p{Ll}")
-_LIST = regex.compile(r"\s*(?:\p{Ll}+,|,|,?\s*(?:and|or|&|as well as)|/)\s*(?:the\s+)?")
-_IS_A = regex.compile(
+_IS = late_regex(r"\b(?:is|was|are|were|as|became)\b|,")
+_OF = late_regex(r"\s+(?:of|for)\s+(?:the\s+)?(?:\p{Ll}+\s+){0,2}")
+_OWNS = late_regex(r"['’]s?\s+(?:[\p{Ll}-]+\s+){0,2}")
+_NAMED = late_regex(r"\s*,?\s*(?:is|was|are|were)\s+(?:called\s+|named\s+|the\s+|by\s+)*")
+_RELATIVE = late_regex(r",?\s*(?:which|who|whose|that|where)\b|,\s*(?:an?|the)\s+\p{Ll}")
+_LIST = late_regex(r"\s*(?:\p{Ll}+,|,|,?\s*(?:and|or|&|as well as)|/)\s*(?:the\s+)?")
+_IS_A = late_regex(
     r"\b(?:is|was)\s+(?:an?|the)\s+((?:(?!(?:who|which|that|from|in|for|of|by|at|with|to|on|as|born|whose|where)\b)[\p{L}-]+"
     r"(?:,\s+(?:and\s+)?|\s+)?)+)"
 )
-_DOES = regex.compile(
+_DOES = late_regex(
     r"(?:or|er|ist|ian|man|woman|ress|ant|ent|ar|eur|ete|ect|ic|poet|chef|model|judge|priest|nun|pilot)$"
 )
-_PRAISE = regex.compile(
+_PRAISE = late_regex(
     r"\b(?:\p{Lu}[\p{L}-]*|former|retired|professional|famous|noted|prominent|leading|early|late|the|an?)\s+"
 )
-_NEARLY = regex.compile(
+_NEARLY = late_regex(
     r"\s*(?:by|in|at|on|of|to|from|with|for|as)\s+(?:(?:the|an?|its|his|her|their)\s+)?"
     r"(?:(?!(?:who|which|that|where|and|is|was|are|were|by|in|at|on|of|to|from|with|for)\b)[\p{Ll}-]+\s+){0,3}[\"“'‘]?"
 )
-_BY = regex.compile(r"\bby\s+(?:(?:the|an?)\s+)?(?:\p{Lu}\p{L}+\s+)?(?:[\p{Ll}-]+\s+){0,3}$")
-_AT = regex.compile(r"\b(?:in|at|near)\s+(?:(?:the|an?)\s+)?(?:[\p{Ll}-]+\s+(?:of\s+)?){0,2}$")
+_BY = late_regex(r"\bby\s+(?:(?:the|an?)\s+)?(?:\p{Lu}\p{L}+\s+)?(?:[\p{Ll}-]+\s+){0,3}$")
+_AT = late_regex(r"\b(?:in|at|near)\s+(?:(?:the|an?)\s+)?(?:[\p{Ll}-]+\s+(?:of\s+)?){0,2}$")
 _MAX_GAP_CHARACTERS = 60  # between a cue and its value
 _FAR_CHARACTERS, _NEAR_CHARACTERS = 24, 18  # a figure this far behind a cue gives way to one this near before it
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import NUMBER_WORDS, split
 
 __all__ = ["items_below"]
@@ -19,13 +20,13 @@ _MAX_ITEM_CHARACTERS = 400
 _MAX_CHARACTERS = 1200
 _MIN_WRAPPED_CHARACTERS = 55
 """A line as long as this whose next one begins in lower case is wrapped prose, not an item."""
-_COUNT = regex.compile(
+_COUNT = late_regex(
     rf"\b(?P<count>[2-9]|{'|'.join(NUMBER_WORDS[2:])})\s+(?:[\p{{L}}-]+\s+){{0,2}}?\p{{L}}+s?\b", flags=regex.IGNORECASE
 )
-_MARK = regex.compile(r"\s*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])\s+")
-_GERUND = regex.compile(r"\p{L}{2,}ing\b")
-_NOTE = regex.compile(r"(?:note|tip|warning|caution|important|example|see also)\b", flags=regex.IGNORECASE)
-_BLANK = regex.compile(r"\n[^\S\n]*\n\s*")
+_MARK = late_regex(r"\s*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])\s+")
+_GERUND = late_regex(r"\p{L}{2,}ing\b")
+_NOTE = late_regex(r"(?:note|tip|warning|caution|important|example|see also)\b", flags=regex.IGNORECASE)
+_BLANK = late_regex(r"\n[^\S\n]*\n\s*")
 
 
 def items_below(sentence: str, below: str) -> tuple[str, ...]:

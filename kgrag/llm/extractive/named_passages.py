@@ -13,22 +13,23 @@ from functools import cached_property
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.text.sentences import split
 
 __all__ = ["Passage", "passage_about", "passage_entitled", "read_passages"]
 
-_REMARK = regex.compile(r"\s*\([^()]*\)\s*$")
-_COPULA = regex.compile(r"\b(?:is|was|were|are)\b")
-_WORD = regex.compile(r"[\p{L}\p{N}]+")
-_ACCENT, _APOSTROPHE = regex.compile(r"\p{M}"), regex.compile(r"['’`]")
+_REMARK = late_regex(r"\s*\([^()]*\)\s*$")
+_COPULA = late_regex(r"\b(?:is|was|were|are)\b")
+_WORD = late_regex(r"[\p{L}\p{N}]+")
+_ACCENT, _APOSTROPHE = late_regex(r"\p{M}"), late_regex(r"['’`]")
 _MIN_PERSON_WORDS = 2
 _MAX_SENTENCE_CHARACTERS = 600
-_RANK = regex.compile(
+_RANK = late_regex(
     r"^(?:the\s+)?(?:Sir|Dame|Lord|Lady|King|Queen|Emperor|Empress|Prince|Princess|Duke|Duchess|Count|Countess|Earl|Baron"
     r"|Baroness|Margrave|Landgrave|Pope|Saint|Rev\.?|Dr\.?|General|Colonel|Captain)\s+(?=\p{Lu})"
 )
-_HE, _SHE = regex.compile(r"\b(?:he|his|him)\b", regex.I), regex.compile(r"\b(?:she|her|hers)\b", regex.I)
+_HE, _SHE = late_regex(r"\b(?:he|his|him)\b", regex.I), late_regex(r"\b(?:she|her|hers)\b", regex.I)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import regex
 
+from kgrag.late_patterns import late_regex
+
 __all__ = ["DEMONYM", "countries_in", "located_in"]
 
 _DEMONYMS = """Afghanistan: Afghan; Albania: Albanian; Algeria: Algerian; Angola: Angolan; Argentina: Argentine
@@ -55,8 +57,8 @@ def _any_of(words: dict[str, str]) -> str:
 
 
 DEMONYM = rf"(?:{_any_of(_BY_DEMONYM)})"
-_COUNTRY = regex.compile(rf"(?<![\p{{L}}-])(?:{_any_of(_BY_NAME)})(?![\p{{L}}]|[\s-]+born\b|[- ]{{1,2}}language\b)")
-_PLACE = regex.compile(rf"(?<![\p{{L}}-])(?:{_any_of(_BY_PLACE)})(?![\p{{L}}])")
+_COUNTRY = late_regex(rf"(?<![\p{{L}}-])(?:{_any_of(_BY_NAME)})(?![\p{{L}}]|[\s-]+born\b|[- ]{{1,2}}language\b)")
+_PLACE = late_regex(rf"(?<![\p{{L}}-])(?:{_any_of(_BY_PLACE)})(?![\p{{L}}])")
 
 
 def countries_in(text: str) -> Iterator[tuple[str, str]]:

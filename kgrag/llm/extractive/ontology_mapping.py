@@ -12,6 +12,7 @@ from typing import Any
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.ontology_slices import (
     DraftObject,
     OntologySlice,
@@ -29,11 +30,11 @@ from kgrag.vocab import words_of
 
 __all__ = ["LabelledLines", "cells_of", "pair_of", "reply"]
 
-_HEADING = regex.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*", flags=regex.DOTALL)
-_PAIR = regex.compile(
+_HEADING = late_regex(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*", flags=regex.DOTALL)
+_PAIR = late_regex(
     r"\s*(?:[-*•·–+]\s+|\(?\p{N}{1,3}[.)]\s+)?[*_]{0,2}([\p{L}][^:\n|*]{0,60}?)[*_]{0,2}\s*:[*_]{0,2}\s+(\S.*)"
 )
-_RULE = regex.compile(r"[\s|:+-]+")
+_RULE = late_regex(r"[\s|:+-]+")
 _MAX_VALUE_CHARACTERS = 400
 _MAX_TITLE_WORDS = 3
 _UNRELATED = 99

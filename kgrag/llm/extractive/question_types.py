@@ -7,15 +7,17 @@ from typing import Literal
 
 import regex
 
+from kgrag.late_patterns import late_regex
+
 __all__ = ["Asked", "asked_for"]
 
 Kind = Literal["boolean", "choice", "number", "date", "version", "person", "place", "name", "text"]
 
-_AUXILIARY = regex.compile(
+_AUXILIARY = late_regex(
     r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|shall|must|may|might)(?:n't)?\b",
     flags=regex.IGNORECASE,
 )
-_OR = regex.compile(r"\s+or\s+", flags=regex.IGNORECASE)
+_OR = late_regex(r"\s+or\s+", flags=regex.IGNORECASE)
 _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("number", r"\bhow (?:many|much|long|old|large|big|high|deep|often|far|tall|wide|fast)\b"),
     (
@@ -35,7 +37,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
         r"\b(?:default|maximum|minimum|largest|smallest|highest|lowest|number|amount|size|port|limit)\b",
     ),
 )
-_TYPES = tuple((kind, regex.compile(pattern, flags=regex.IGNORECASE)) for kind, pattern in _PATTERNS)
+_TYPES = tuple((kind, late_regex(pattern, flags=regex.IGNORECASE)) for kind, pattern in _PATTERNS)
 _ARTICLES = frozenset({"a", "an", "the"})
 
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import regex
-
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import content_words, stem, word_set
 from kgrag.vocab import words_of
 
@@ -76,8 +75,8 @@ _GENERAL_TERMS = word_set(
 )
 _GENERAL_TERM_WEIGHT = 0.3
 _MAX_FOCUS_TERMS = 4
-_DATE = regex.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?:[Tt][\d:.]+(?:[Zz]|[+-][\d:]+)?)?")
-_CAPITALISED = regex.compile(r"(?<!^)(?<![.!?:]\s)\b(?:\p{Lu}|\p{N})[\p{L}\p{M}\p{N}'’-]*")
+_DATE = late_regex(r"\b(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?:[Tt][\d:.]+(?:[Zz]|[+-][\d:]+)?)?")
+_CAPITALISED = late_regex(r"(?<!^)(?<![.!?:]\s)\b(?:\p{Lu}|\p{N})[\p{L}\p{M}\p{N}'’-]*")
 
 
 @dataclass(frozen=True, slots=True)

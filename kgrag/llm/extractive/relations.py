@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.nationalities import DEMONYM
 
 __all__ = ["ATTRIBUTES", "COMPOSED", "NOUNS", "RELATIONS", "VERBS", "Relation", "names_stated"]
@@ -192,8 +193,8 @@ _SECOND = (
     r"(?:\s*\([^)]*\)|,\s+(?:\p{Ll}[^,.;]{2,60}),)?,?\s+(?:and|by|with)(?:\s+(?:by|with))?\s+(?:(?:his|her)\s+)?(?:\p{Ll}+\s+){0,3}?"
     rf"(?P<second>{_FULL_NAME})"
 )
-_FEMALE = regex.compile(r"\b(?:actress|Queen|Princess|Lady|Countess|Duchess|Empress|Baroness|mother|wife|Dame|Mrs)\b")
-_RULER = regex.compile(r"^(?:Duke|Count|King|Queen|Emperor|Empress|Margrave|Landgrave)\s+(?=\p{Lu}\p{Ll}+\s)")
+_FEMALE = late_regex(r"\b(?:actress|Queen|Princess|Lady|Countess|Duchess|Empress|Baroness|mother|wife|Dame|Mrs)\b")
+_RULER = late_regex(r"^(?:Duke|Count|King|Queen|Emperor|Empress|Margrave|Landgrave)\s+(?=\p{Lu}\p{Ll}+\s)")
 _COMPILED: dict[str, list[regex.Pattern[str]]] = {}
 
 

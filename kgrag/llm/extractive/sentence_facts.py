@@ -16,19 +16,20 @@ from typing import Any, Literal
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS, split, word_set
 
 __all__ = ["MentionSpan", "facts", "mentions", "rewrite"]
 
 Kind = Literal["name", "date", "number", "quote"]
 
-_PRONOUN = regex.compile(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
+_PRONOUN = late_regex(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
 _POSSESSIVE_PRONOUNS = frozenset({"his", "her", "its", "their"})
-_IN_BRACKETS = regex.compile(r"\s*\([^()]*\)\s*$")
+_IN_BRACKETS = late_regex(r"\s*\([^()]*\)\s*$")
 _WORD = r"(?:\p{Lu}\.(?=\s\p{Lu})|\p{Lu}[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}]|\p{Lu})"
 _LINK = r"(?:of|the|de|la|le|van|von|der|den|du|da|di|del|al|bin|ibn|y|and|for|in|on|at|to|a)"
-_NAME = regex.compile(rf"{_WORD}(?:(?:\s+{_LINK}){{0,2}}\s+(?:{_WORD}|\p{{N}}+\b))*")
-_POSSESSIVE = regex.compile(r"['’]s?$")
+_NAME = late_regex(rf"{_WORD}(?:(?:\s+{_LINK}){{0,2}}\s+(?:{_WORD}|\p{{N}}+\b))*")
+_POSSESSIVE = late_regex(r"['’]s?$")
 
 
 _NO_NAMES = word_set(
@@ -40,20 +41,20 @@ _MIN_NAME_CHARACTERS = 3
 
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_DATE = regex.compile(
+_DATE = late_regex(
     rf"{_DAY}(?:\s+of)?\s+{_MONTH},?\s+\d{{4}}|{_MONTH}\s+{_DAY},?\s*\d{{4}}|{_MONTH},?\s+\d{{4}}"
     r"|\d{4}-\d\d-\d\d|(?<![\p{L}\d.,-])(?:1[0-9]|20)\d\d(?![\p{L}\d-]|[.,]\d)"
 )
-_NUMBER = regex.compile(r"(?<![\p{L}\d.,])[-+−]?\d[\d.,]*(?<=\d)(?:/\d+)?(?:\.0)?(?![\d])")
-_QUOTE = regex.compile(r"[\"“]([^\"“”]{2,80})[\"”]")
-_DESIGNATION = regex.compile(r"(?:\(\s*\d+\s*\)|\d[\p{L}\d.-]*)\s+$")
-_AWARD_FOR = regex.compile(
+_NUMBER = late_regex(r"(?<![\p{L}\d.,])[-+−]?\d[\d.,]*(?<=\d)(?:/\d+)?(?:\.0)?(?![\d])")
+_QUOTE = late_regex(r"[\"“]([^\"“”]{2,80})[\"”]")
+_DESIGNATION = late_regex(r"(?:\(\s*\d+\s*\)|\d[\p{L}\d.-]*)\s+$")
+_AWARD_FOR = late_regex(
     r"(?<=\b(?:Award|Awards|Prize|Medal))\s+for\s+(?:the\s+)?\p{Lu}[\p{L}-]*(?:\s+(?:in\s+(?:an?\s+)?)?\p{Lu}[\p{L}-]*)*"
 )
-_CALLED = regex.compile(r"\b(?:of|asteroid|for|called|as|the|planet)\s+$")
-_OPENER = regex.compile(r"\p{Lu}\p{Ll}+(?:ed|ing)|Born|Part|Construction|One|Both|Leaders?|Members?|Some|Many|Also")
-_LEADING_LINKS = regex.compile(r"\s*(?:(?:of|the|and|in)\s+)*")
-_TRAILING_NUMBER = regex.compile(
+_CALLED = late_regex(r"\b(?:of|asteroid|for|called|as|the|planet)\s+$")
+_OPENER = late_regex(r"\p{Lu}\p{Ll}+(?:ed|ing)|Born|Part|Construction|One|Both|Leaders?|Members?|Some|Many|Also")
+_LEADING_LINKS = late_regex(r"\s*(?:(?:of|the|and|in)\s+)*")
+_TRAILING_NUMBER = late_regex(
     r"(?<=\d)(?:-[\p{L}\d]+)+|\s+(?:\p{Lu}?\d[\p{L}\d/-]*|\(\p{Lu}[\p{L}\d-]*\d\))(?=[\s,.;]|$)"
 )
 

@@ -19,6 +19,7 @@ from typing import Protocol
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import WeighedQuestion, terms
@@ -85,50 +86,50 @@ _LEAST = 1e-6
 _MAX_SENTENCES_EMBEDDED = 64
 _FEW_WORDS = 3
 
-_IDENTIFIER = regex.compile(
+_IDENTIFIER = late_regex(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
 )
-_CODE = regex.compile(r"[A-Za-z]\w*(?:[._]\w+)+")
-_PRODUCT = regex.compile(r"\p{Lu}\p{L}*")
-_NUMBER = regex.compile(r"(?<![\w.\[])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
-_PLAIN_VERSION = regex.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
-_VERSIONS = regex.compile(
+_CODE = late_regex(r"[A-Za-z]\w*(?:[._]\w+)+")
+_PRODUCT = late_regex(r"\p{Lu}\p{L}*")
+_NUMBER = late_regex(r"(?<![\w.\[])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
+_PLAIN_VERSION = late_regex(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+_VERSIONS = late_regex(
     rf"(?<![\w.])(?P<first>{_PLAIN_VERSION.pattern})(?:\s*(?:[-–]|to|through)\s*(?P<last>{_PLAIN_VERSION.pattern})"
     r"|\s+(?:and|or)\s+(?:later|newer|above|up)\b)",
     flags=regex.IGNORECASE,
 )
-_BRACKETS = regex.compile(r"\([^)]*\)")
-_ASKS_WHAT_IT_IS = regex.compile(
+_BRACKETS = late_regex(r"\([^)]*\)")
+_ASKS_WHAT_IT_IS = late_regex(
     r"what\s+(?:is|are|was|were)\s+(?:an?\s+|the\s+)?(?P<term>.+?)(?:\s+(?:in|of|for|on|from|under|used|good)\b.*)?$"
     r"|what\s+(?:does|do|did)\s+(?:an?\s+|the\s+)?(?P<term>.+?)\s+"
     r"(?:mean|do|specify|specifies|determine|return|define|set|control|contain|stand\s+for)\b.*",
     flags=regex.IGNORECASE,
 )
-_SAYS_WHAT_IT_IS = regex.compile(
+_SAYS_WHAT_IT_IS = late_regex(
     r"(?P<subject>[^.;:]{1,90}?)\s+(?:is|are|was|were|means?|refers?\s+to|denotes?|stands?\s+for)\s",
     flags=regex.IGNORECASE,
 )
 _MAX_FURTHER_TERMS_OF_SUBJECT = 3
-_FRAGMENT = regex.compile(
+_FRAGMENT = late_regex(
     r"(?:if|when|while|although|because|unless|whether)\s[^,.!?:;]*(?<![\p{Pe}\"'»”])(?:\s*\[\p{N}+\])?",
     flags=regex.IGNORECASE,
 )
 """A condition that the text breaks off, as pages of a PDF do: "If the server uses a port [3]"."""
 _MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\p{L}*"
 _VALUES: dict[str, regex.Pattern[str]] = {
-    "number": regex.compile(
+    "number": late_regex(
         rf"\p{{N}}|\b(?:{'|'.join(NUMBER_WORDS)}|hundred|thousand|million|unlimited|infinite)\b",
         flags=regex.IGNORECASE,
     ),
-    "date": regex.compile(rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b{_MONTHS} \p{{N}}|\b\p{{N}}{{1,2}} {_MONTHS}"),
-    "version": regex.compile(r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}", flags=regex.IGNORECASE),
-    "person": regex.compile(r"\p{Lu}[\p{L}'’.-]+\s+(?:\p{Ll}{1,3}\s+)?\p{Lu}"),
-    "place": regex.compile(r"\b(?:in|at|to|from|near|of)\s+(?:the\s+)?\p{Lu}"),
+    "date": late_regex(rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b{_MONTHS} \p{{N}}|\b\p{{N}}{{1,2}} {_MONTHS}"),
+    "version": late_regex(r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}", flags=regex.IGNORECASE),
+    "person": late_regex(r"\p{Lu}[\p{L}'’.-]+\s+(?:\p{Ll}{1,3}\s+)?\p{Lu}"),
+    "place": late_regex(r"\b(?:in|at|to|from|near|of)\s+(?:the\s+)?\p{Lu}"),
 }
 
 
 _CUES = tuple(
-    (regex.compile(asks, flags=regex.IGNORECASE), regex.compile(says, flags=regex.IGNORECASE))
+    (late_regex(asks, flags=regex.IGNORECASE), late_regex(says, flags=regex.IGNORECASE))
     for asks, says in (
         (r"\bdefaults?\b", r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b"),
         (

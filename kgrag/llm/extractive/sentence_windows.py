@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import ProseSentence
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -24,7 +25,7 @@ _MAX_SENTENCES = 3
 _OF_A_VALUE = frozenset({"choice", "date", "number", "person", "place", "version"})
 _STATES = word_set("on off true false enabled disabled")
 """Words that few texts are about, so that they are no terms, and that a question may yet be about."""
-_ASKS_WHAT_IT_IS = regex.compile(
+_ASKS_WHAT_IT_IS = late_regex(
     r"what\s+(?:is|are|was|were)\b|what\s+(?:does|do|did)\b.*\b(?:do|mean|specify|determine|return|define|set|control)\b",
     flags=regex.IGNORECASE,
 )

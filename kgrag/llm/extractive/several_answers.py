@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.sentence_ranking import RankedSentence
 from kgrag.text.sentences import NUMBER_WORDS
@@ -14,13 +15,13 @@ from kgrag.text.sentences import NUMBER_WORDS
 __all__ = ["SeveralAsked", "further_rows", "several_asked"]
 
 _SEVERAL = rf"(?:[2-9]|{'|'.join(NUMBER_WORDS[2:])}|several|all)"
-_LIST = regex.compile(
+_LIST = late_regex(
     rf"\b(?:what|which)\s+(?:are|were)\b|\b(?:list|name|enumerate)\s+(?:the|all)\b|\b(?:what|which)\s+(?:the\s+)?{_SEVERAL}\b"
     rf"|\bthe\s+{_SEVERAL}\s+\p{{L}}+",
     flags=regex.IGNORECASE,
 )
 _SIDES = tuple(
-    regex.compile(pattern, flags=regex.IGNORECASE)
+    late_regex(pattern, flags=regex.IGNORECASE)
     for pattern in (
         r"\bdifferences?\s+between\s+(?P<one>.+?)\s+and\s+(?P<other>.+)",
         r"\b(?:do|does|did|is|are)\s+(?P<one>.+?)\s+(?:differ|different)\s+from\s+(?P<other>.+)",
@@ -28,7 +29,7 @@ _SIDES = tuple(
         r"(?P<one>.+?)\s+(?:compared\s+(?:with|to)|versus|vs\.?|rather\s+than|as\s+opposed\s+to)\s+(?P<other>.+)",
     )
 )
-_NEXT_QUESTION = regex.compile(
+_NEXT_QUESTION = late_regex(
     r",?\s+and\s+(?=(?:(?:in|on|at|by|for|from|to|under|with)\s+)?(?:what|which|who|whom|where|when|why|how)\b"
     r"|(?:can|does|do|did|is|are|was|were|will|must|may|should)\s)",
     flags=regex.IGNORECASE,

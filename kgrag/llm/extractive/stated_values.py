@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.named_passages import Passage
 from kgrag.llm.extractive.nationalities import countries_in, located_in
 from kgrag.llm.extractive.relations import RELATIONS, names_stated
@@ -50,15 +51,15 @@ _DATE_TEXT = (
     rf"|(?P<m>{_MONTH})\s+(?P<d>{_DAY}),?\s+(?P<y>{_YEAR})(?:{_END})|(?P<m>{_MONTH}),?\s+(?P<y>{_YEAR})(?:{_END})"
     rf"|(?P<y>{_YEAR})(?:{_END}))"
 )
-_DATE = regex.compile(_DATE_TEXT, regex.IGNORECASE)
-_BRACKET = regex.compile(r"\((?P<life>(?:[^()]|\([^()]*\))*)\)")
-_LIFE_DASH = regex.compile(r"\s*[–—−]\s*|\s-\s*|(?<=\d)-\s*(?=\p{L}|\d{1,2} )|(?<=\d{4})(?=\d{1,2}\s+\p{Lu})")
-_DIED = regex.compile(r"\b(?:died|d\.)(?=\s)", regex.IGNORECASE)
-_BORN = regex.compile(r"\b(?:born|b\.)(?=\s)", regex.IGNORECASE)
-_UNSURE = regex.compile(
+_DATE = late_regex(_DATE_TEXT, regex.IGNORECASE)
+_BRACKET = late_regex(r"\((?P<life>(?:[^()]|\([^()]*\))*)\)")
+_LIFE_DASH = late_regex(r"\s*[–—−]\s*|\s-\s*|(?<=\d)-\s*(?=\p{L}|\d{1,2} )|(?<=\d{4})(?=\d{1,2}\s+\p{Lu})")
+_DIED = late_regex(r"\b(?:died|d\.)(?=\s)", regex.IGNORECASE)
+_BORN = late_regex(r"\b(?:born|b\.)(?=\s)", regex.IGNORECASE)
+_UNSURE = late_regex(
     r"\b(?:aft|after|bef|before|baptis?zed|bapt|fl|flourished|or|between|early|late)\b\.?", regex.IGNORECASE
 )
-_OTHERS = regex.compile(
+_OTHERS = late_regex(
     r"\b(?:his|her|their|whose)\s+(?:\p{L}+\s+){0,2}?(?:father|mother|wife|husband|son|daughter|brother|sister|parents|"
     r"children|family|child|grand\p{L}+|widow|uncle|aunt|cousin|friend)\b|\bchildren\b",
     regex.IGNORECASE,
@@ -71,29 +72,25 @@ _PLACE_NAME = (
 _PLACE = rf"(?P<place>(?!{_MONTH}\b)(?:the\s+)?{_PLACE_NAME}(?:,\s+(?!{_MONTH}\b){_PLACE_NAME})*)"
 _ON_DATE = rf"(?:\s*,?\s*(?:on|in|c\.|circa)?\s*(?:{_DATE_TEXT})\s*,?)?"
 _AT = r"\s*(?:in|at|near|to a \p{Ll}+ family in|into a[\p{Ll} ]+ in)\s+(?:the (?:city|town|village) of\s+)?"
-_BORN_AT = regex.compile(rf"(?<!-)\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
-_BORN_ANYWHERE = regex.compile(rf"(?<!-)\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
-_DIED_AT = regex.compile(rf"\b(?:died|death|killed|murdered|passed away)\b{_ON_DATE}[^.;()]{{0,60}}?{_AT}{_PLACE}")
-_IN_PLACE = regex.compile(rf"\b(?:in|at)\s+{_PLACE}")
-_PLACE_ALONE = regex.compile(rf"(?:^|\|)[\s,]*{_PLACE}\s*,?\s*(?:\||$)")
-_BURIED_AT = regex.compile(rf"\b(?:buried|interred|laid to rest)\b[^.;()]{{0,40}}?{_AT}{_PLACE}")
-_CAUSE = regex.compile(
+_BORN_AT = late_regex(rf"(?<!-)\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
+_BORN_ANYWHERE = late_regex(rf"(?<!-)\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
+_DIED_AT = late_regex(rf"\b(?:died|death|killed|murdered|passed away)\b{_ON_DATE}[^.;()]{{0,60}}?{_AT}{_PLACE}")
+_IN_PLACE = late_regex(rf"\b(?:in|at)\s+{_PLACE}")
+_PLACE_ALONE = late_regex(rf"(?:^|\|)[\s,]*{_PLACE}\s*,?\s*(?:\||$)")
+_BURIED_AT = late_regex(rf"\b(?:buried|interred|laid to rest)\b[^.;()]{{0,40}}?{_AT}{_PLACE}")
+_CAUSE = late_regex(
     r"\bdied\b[^.;]{0,60}?\b(?:of|from|due to|because of)\s+(?:an?\s+|complications (?:of|from)\s+)?"
     r"(?P<cause>\p{L}[\p{L}-]*(?:\s\p{Ll}+){0,2}?)(?=\s+(?:in|at|on|and|while|aged)\b|[,.;])"
 )
-_KIND_OF = regex.compile(
-    r"\b(?:is|was|were|are)\s+(?:considered\s+)?(?:an?|the|one of the)\s+(?P<kinds>.+)", regex.DOTALL
-)
-_CLAUSE_END = regex.compile(
-    r"\b(?:who|that|which|whose|known|best|from|for|based|directed|written|starring|since)\b|;|\)"
-)
-_OF_THE_YEAR = regex.compile(rf"\b(?:is|was)\s+(?:an?|the)\s+(?:\p{{L}}+\s+){{0,3}}?(?P<when>{_YEAR})\b")
-_RELEASED = regex.compile(
+_KIND_OF = late_regex(r"\b(?:is|was|were|are)\s+(?:considered\s+)?(?:an?|the|one of the)\s+(?P<kinds>.+)", regex.DOTALL)
+_CLAUSE_END = late_regex(r"\b(?:who|that|which|whose|known|best|from|for|based|directed|written|starring|since)\b|;|\)")
+_OF_THE_YEAR = late_regex(rf"\b(?:is|was)\s+(?:an?|the)\s+(?:\p{{L}}+\s+){{0,3}}?(?P<when>{_YEAR})\b")
+_RELEASED = late_regex(
     rf"\b(?i:released|premiered|published|debuted|premiere|first shown|publication since)\b[^.;]{{0,60}}?"
     rf"(?P<when>{_DATE_TEXT})"
 )
-_IN_YEAR = regex.compile(rf"\b(?:of|in|from)\s+(?:the\s+)?(?P<when>{_YEAR})\b")
-_FOUNDED = regex.compile(
+_IN_YEAR = late_regex(rf"\b(?:of|in|from)\s+(?:the\s+)?(?P<when>{_YEAR})\b")
+_FOUNDED = late_regex(
     rf"\b(?i:founded|established|formed|started|launched|created|opened|built|published|began|inception|active)\b[^.;]{{0,60}}?"
     rf"(?P<when>{_DATE_TEXT})"
 )
@@ -102,13 +99,13 @@ _NO_OCCUPATION = word_set(
     notable party politically professional prominent retired senior the triple well-known"""
 )
 """Words before an occupation that are no part of it."""
-_OCCUPATION_END = regex.compile(
+_OCCUPATION_END = late_regex(
     r"(?<!-)(?<!\p{Lu}\p{Ll}+\s)\bborn\b|\b(?:who|that|which|from|for|of|in|at|with|best|during|since|known|writing|living"
     r"|famous)\b|[.;(]"
 )
-_FROM_PLACE = regex.compile(rf"^[^.;]*?\b(?:is|was)\s+(?:an?|the)\b[^.;]*?\bfrom\s+(?!the\b){_PLACE}")
-_BORN_IN_BRACKETS = regex.compile(rf"^[^()]*\([^()]*\b[Bb]orn\b[^()]*\),?\s+(?:in|at)\s+{_PLACE}")
-_PLACE_AND_DATE = regex.compile(rf"^[^()]*\((?:[^();]*;\s*)?{_PLACE},\s+(?:{_DATE_TEXT})\s*\)")
+_FROM_PLACE = late_regex(rf"^[^.;]*?\b(?:is|was)\s+(?:an?|the)\b[^.;]*?\bfrom\s+(?!the\b){_PLACE}")
+_BORN_IN_BRACKETS = late_regex(rf"^[^()]*\([^()]*\b[Bb]orn\b[^()]*\),?\s+(?:in|at)\s+{_PLACE}")
+_PLACE_AND_DATE = late_regex(rf"^[^()]*\((?:[^();]*;\s*)?{_PLACE},\s+(?:{_DATE_TEXT})\s*\)")
 
 
 def stated(what: str, passage: Passage) -> list[Stated]:

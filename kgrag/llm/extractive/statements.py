@@ -10,19 +10,20 @@ from dataclasses import dataclass
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.ontology_slices import DraftObject, OntologySlice, SliceClass, SliceProperty
 from kgrag.llm.extractive.question_words import term
 from kgrag.text.sentences import STOP_WORDS
 
 __all__ = ["TypedName", "names_in", "read_clause", "split_clauses"]
 
-_CLAUSE = regex.compile(r";\s+|,\s+(?=(?:and|but|while|whereas)\s)")
-_TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-.,/'’](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*")
+_CLAUSE = late_regex(r";\s+|,\s+(?=(?:and|but|while|whereas)\s)")
+_TOKEN = late_regex(r"[\p{L}\p{M}\p{N}]+(?:[-.,/'’](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*")
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}-]*)"
-_NAMES = regex.compile(rf"\p{{Lu}}[\p{{L}}\p{{M}}\p{{N}}'’-]*(?:\s+{_NAME})*")
+_NAMES = late_regex(rf"\p{{Lu}}[\p{{L}}\p{{M}}\p{{N}}'’-]*(?:\s+{_NAME})*")
 # "Brena is an early …", of a clause up to the word for a class
-_X_IS_A = regex.compile(rf"(?:and\s+)?({_NAMES.pattern})\s+(?:is|was)\s+an?\s+(?:[\p{{Ll}}-]+\s+){{0,3}}$")
-_NEGATED = regex.compile(r"\b(?:not|never|no|nor|neither|without|except|avoid\w*)\b|n['’]t\b", flags=regex.IGNORECASE)
+_X_IS_A = late_regex(rf"(?:and\s+)?({_NAMES.pattern})\s+(?:is|was)\s+an?\s+(?:[\p{{Ll}}-]+\s+){{0,3}}$")
+_NEGATED = late_regex(r"\b(?:not|never|no|nor|neither|without|except|avoid\w*)\b|n['’]t\b", flags=regex.IGNORECASE)
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
@@ -30,11 +31,11 @@ _MONTH = (
 _DATE = (
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:\s+\d{{4}})?|{_MONTH}\s+\d{{1,2}}(?:,\s*\d{{4}})?|\d{{4}}-\d\d-\d\d)"
 )
-_RANGE = regex.compile(rf"(?:from|between)\s+({_DATE})\s+(?:to|and|until|till)\s+({_DATE})")
-_ONE_DATE = regex.compile(_DATE)
+_RANGE = late_regex(rf"(?:from|between)\s+({_DATE})\s+(?:to|and|until|till)\s+({_DATE})")
+_ONE_DATE = late_regex(_DATE)
 _NUMBER = r"\p{N}[\p{N}.,]*(?<=\p{N})"
 _UNIT = r"(?:%|°\s?[CF]|\p{L}[\p{L}²³]*(?:/\p{L}[\p{L}²³]*)*)"
-_AMOUNT = regex.compile(
+_AMOUNT = late_regex(
     rf"{_NUMBER}(?:\s*(?:-|–|to)\s*{_NUMBER})?\s*{_UNIT}(?:\s+(?:per|a|an)\s+\p{{L}}+|\s+\p{{L}}+/\p{{L}}+)*"
 )
 _NO_UNITS = frozenset(

@@ -15,6 +15,7 @@ from typing import Any
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
@@ -61,32 +62,32 @@ WEIGHTS: tuple[tuple[float, float, float], ...] = (
 )
 """For each feature what it adds to each outcome."""
 
-_NO_EFFECT = regex.compile(
+_NO_EFFECT = late_regex(
     r"\b(?:no|not|nor|neither|without|non)\b[^.;]{0,40}\b(?:signific\w+|differ\w*|associat\w+|correlat\w+|effect\w*"
     r"|chang\w+|relat\w+|improv\w+|predict\w*|affect\w*|influenc\w+|evidence|benefit\w*|advantage\w*|increas\w+|reduc\w+)"
     r"\b|\b(?:similar|comparable|unchanged|did not differ)\b",
     regex.IGNORECASE,
 )
-_EFFECT = regex.compile(
+_EFFECT = late_regex(
     r"\b(?:significant(?:ly)?|associated|correlated|increased?|higher|greater|improved?|better|reduced?|lower|decreased?"
     r"|predict\w*|effective\w*|more likely|risk factors?|superior|strong\w*|confirm\w*|demonstrat\w+|positive\w*)\b",
     regex.IGNORECASE,
 )
-_SMALL_P = regex.compile(r"\bp\s*(?:-?value)?\s*(?:<|≤|=\s*0?\.0[0-4])", regex.IGNORECASE)
-_LARGE_P = regex.compile(r"\bp\s*(?:-?value)?\s*(?:>|≥|=\s*0?\.(?:0[6-9]|[1-9]))|\bNS\b", regex.IGNORECASE)
-_HEDGE = regex.compile(
+_SMALL_P = late_regex(r"\bp\s*(?:-?value)?\s*(?:<|≤|=\s*0?\.0[0-4])", regex.IGNORECASE)
+_LARGE_P = late_regex(r"\bp\s*(?:-?value)?\s*(?:>|≥|=\s*0?\.(?:0[6-9]|[1-9]))|\bNS\b", regex.IGNORECASE)
+_HEDGE = late_regex(
     r"\b(?:may|might|could|suggest\w*|possibl\w+|appear\w*|seem\w*|trend|tend\w*|potential\w*|only|but|however|although"
     r"|whereas|while|except|some)\b",
     regex.IGNORECASE,
 )
-_DENIAL = regex.compile(
+_DENIAL = late_regex(
     r"\b(?:no|not|nor|neither|without|fail(?:s|ed)? to|lack(?:s|ed)? of|insignificant\w*|cannot|never|unlikely"
     r"|similar\w*|comparable|unchanged|unaffected|equivalent|the same|independent of|unrelated|absent|ineffective"
     r"|insufficient)\b",
     regex.IGNORECASE,
 )
 _ASKED = tuple(
-    regex.compile(pattern, regex.IGNORECASE)
+    late_regex(pattern, regex.IGNORECASE)
     for pattern in (
         r"^(?:do|does|did)\b|[:?]\s+(?:do|does|did)\b",
         r":",
@@ -96,7 +97,7 @@ _ASKED = tuple(
         r"\b(?:useful|valu|help|role|associat|relat|correlat|link|effective|efficac|benefi)",
     )
 )
-_STUDY = regex.compile(
+_STUDY = late_regex(
     r"\bp\s*[<>=≤]\s*0?\.\d|\b(?:patients|participants|respondents|subjects|cohort|controls?|odds ratio|hazard ratio"
     r"|median|retrospective\w*|prospective\w*|randomi[sz]ed|significan\w+|questionnaire|survey|trial|95% CI"
     r"|confidence interval|groups?|treated|treatments?|clinical\w*|mean|compared|outcomes?|diseases?|tumou?rs?|surgery"
@@ -105,11 +106,11 @@ _STUDY = regex.compile(
     regex.IGNORECASE,
 )
 _MIN_STUDY_WORDS = 3
-_CLOSED = regex.compile(
+_CLOSED = late_regex(
     r"(?:.*[:,.?]\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might)\b",
     regex.IGNORECASE,
 )
-_OPEN = regex.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", regex.IGNORECASE)
+_OPEN = late_regex(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", regex.IGNORECASE)
 _MAX_P = 4
 _LAST_SENTENCES = 6
 """Sentences from the end of an abstract, in which its results are."""

@@ -19,6 +19,7 @@ from typing import Any
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import attribute_words, split
 
@@ -28,7 +29,7 @@ _MAX_SUMMARY_WORDS = 120
 _MAX_RANKED_SENTENCES = 400
 _MAX_NEIGHBOUR_SENTENCES = 60
 _SAME_SENTENCE_COSINE = 0.6
-_WHICH_KIND = regex.compile(
+_WHICH_KIND = late_regex(
     r"^\s*(?:in|on|at|from)\s+(?:what|which)\s+\w+(?=\s+(?:is|was|are|were|did|do|does)\b)", regex.I
 )
 _FREE_WORDS = frozenset({"list", "mani", "name", "show"})

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.sentence_facts import mentions, rewrite
 from kgrag.text.sentences import STOP_WORDS, entity_key
@@ -20,19 +21,19 @@ from kgrag.text.sentences import STOP_WORDS, entity_key
 __all__ = ["triples"]
 
 _MAX_RELATION_WORDS = 6
-_JOINED = regex.compile(r"\s*(?:,|,?\s*(?:and|or|&|as well as))\s*")
-_OPENING = regex.compile(r"^(?:,\s*)?(?:(?:and|but|which|who|that|where|whose)\s+)+", flags=regex.IGNORECASE)
-_GOES_ON = regex.compile(r"(?:,\s*)?(?:and|but)\s+\p{Ll}", flags=regex.IGNORECASE)
-_DETERMINER = regex.compile(r"\s+(?:the|a|an|its|his|her|their)\b.*$", flags=regex.IGNORECASE)
-_PREPOSITION = regex.compile(r"^(?:in|on|at|by|from|with|for|to|of|near|since|until|as)$", flags=regex.IGNORECASE)
-_WORDS = regex.compile(r"[\p{L}\p{M}\p{N}'’ -]+")
-_JOINS = regex.compile(
+_JOINED = late_regex(r"\s*(?:,|,?\s*(?:and|or|&|as well as))\s*")
+_OPENING = late_regex(r"^(?:,\s*)?(?:(?:and|but|which|who|that|where|whose)\s+)+", flags=regex.IGNORECASE)
+_GOES_ON = late_regex(r"(?:,\s*)?(?:and|but)\s+\p{Ll}", flags=regex.IGNORECASE)
+_DETERMINER = late_regex(r"\s+(?:the|a|an|its|his|her|their)\b.*$", flags=regex.IGNORECASE)
+_PREPOSITION = late_regex(r"^(?:in|on|at|by|from|with|for|to|of|near|since|until|as)$", flags=regex.IGNORECASE)
+_WORDS = late_regex(r"[\p{L}\p{M}\p{N}'’ -]+")
+_JOINS = late_regex(
     r"\b(?:is|was|are|were|be|been|has|have|had|does|did|can|will|by|of|in|on|at|with|for|from|to|as|near|into|than|wrote|led"
     r"|made|met|won|built|gave|took|born|sang|drew|flew|ran|saw|\p{L}+(?:ed|es|ing|[^s]s))\b",
     flags=regex.IGNORECASE,
 )
-_COPULA = regex.compile(r"^(?:is|was|are|were|include|includes|included)$", flags=regex.IGNORECASE)
-_NOUN_OF = regex.compile(r"(?:\bthe|^)\s+((?:[\p{Ll}-]+\s+){1,4}?)(?:of|for|in)\s+(?:the\s+)?$", flags=regex.IGNORECASE)
+_COPULA = late_regex(r"^(?:is|was|are|were|include|includes|included)$", flags=regex.IGNORECASE)
+_NOUN_OF = late_regex(r"(?:\bthe|^)\s+((?:[\p{Ll}-]+\s+){1,4}?)(?:of|for|in)\s+(?:the\s+)?$", flags=regex.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

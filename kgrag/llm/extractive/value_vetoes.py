@@ -12,6 +12,7 @@ import calendar
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import NUMBER_WORDS
@@ -51,11 +52,11 @@ _OCCASION = (
     r"reboot|shutdown|exit|log-?in|log-?out|install(?:ation)?|upgrade|removal)\b"
 )
 """A time or a condition, which a question in the present asks for ("When does it run?")."""
-_SINCE = regex.compile(r"\bsince\s[^,;]*?\b\p{N}{4}\b", flags=regex.IGNORECASE)
-_PASSIVE = regex.compile(r"when\s+(?:is|are)\s.*\b(?P<verb>\p{L}{2,}(?:ed|en|n|t))\s*\?*\s*", flags=regex.IGNORECASE)
+_SINCE = late_regex(r"\bsince\s[^,;]*?\b\p{N}{4}\b", flags=regex.IGNORECASE)
+_PASSIVE = late_regex(r"when\s+(?:is|are)\s.*\b(?P<verb>\p{L}{2,}(?:ed|en|n|t))\s*\?*\s*", flags=regex.IGNORECASE)
 _SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
 _RULES = tuple(
-    (name, regex.compile(asks, flags=regex.IGNORECASE), regex.compile(holds, flags=regex.IGNORECASE))
+    (name, late_regex(asks, flags=regex.IGNORECASE), late_regex(holds, flags=regex.IGNORECASE))
     for name, asks, holds in (
         ("percentage", r"\b(?:what|which)\s+percentage\b|\bhow many percent\b", r"%|\bper\s?cent"),
         (
@@ -76,18 +77,16 @@ _RULES = tuple(
     )
 )
 """Name, the questions that ask for such a value, and what holds one; the first that fits a question counts."""
-_COUNTED = regex.compile(r"\bhow many\s+(?P<noun>\p{L}+)", flags=regex.IGNORECASE)
+_COUNTED = late_regex(r"\bhow many\s+(?P<noun>\p{L}+)", flags=regex.IGNORECASE)
 _MEASURE = (
     r"(?:(?:kilo|mega|giga|tera)?(?:byte|bit)s?|[kmgt]i?b|(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|months?|"
     r"years?|ms|percent|%)"
 )
-_MEASURED = regex.compile(
-    rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE
-)
-_VERSION_NUMBER = regex.compile(
+_MEASURED = late_regex(rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE)
+_VERSION_NUMBER = late_regex(
     r"\b(?:versions?|releases?)\s+(?:before\s+|after\s+)?\p{N}[\p{N}.]*", flags=regex.IGNORECASE
 )
-_IN_BRACKETS = regex.compile(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
+_IN_BRACKETS = late_regex(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
 
 
 def value_lacking(question: str, text: str) -> str:

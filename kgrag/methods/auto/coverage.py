@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import regex
 
 from kgrag.index.bm25 import LexicalIndex
+from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS
 
 __all__ = ["covering", "terms_to_cover"]
@@ -22,8 +22,8 @@ __all__ = ["covering", "terms_to_cover"]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_WORD = regex.compile(r"\w+")
-_OF_NAME = regex.compile(r"[\p{Lu}\p{N}]")
+_WORD = late_regex(r"\w+")
+_OF_NAME = late_regex(r"[\p{Lu}\p{N}]")
 _OF_OTHERS = 0.1  # of the weight of a word in a name
 
 _KEPT = 0.3  # of the weight of a term that an earlier entry has

@@ -15,16 +15,17 @@ from dataclasses import dataclass, field
 from rapidfuzz import fuzz
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.methods.cg_rag.hyperlinks import Hyperlink, read_hyperlinks
 from kgrag.methods.cg_rag.markers import CitedWorks, byline
 from kgrag.ports import TripleStore
 
 __all__ = ["CitationResolver", "Citations", "KnownDocument", "bylines_of", "read_citations"]
 
-_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>{}]+")
+_DOI = late_re(r"10\.\d{4,9}/[^\s\"<>{}]+")
 _DOI_PREFIXES = ("", "doi:", "doi ", "https://doi.org/", "http://dx.doi.org/", "http://doi.org/")
 _NOT_AT_END_OF_DOI = ".,;:)]}'\""
-_WORD = re.compile(r"\w+")
+_WORD = late_re(r"\w+")
 _CLOSES_A_TITLE = ".,;:?!\"')]}”’»"
 _OPENS_A_TITLE = ".,;:?!\"'([{“‘«*_"
 _MIN_TITLE_WORDS = 3  # entries of other works contain "Introduction" and "Soil science" too

@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from kgrag.late_patterns import late_re
 from kgrag.ports import Vectors
 
 __all__ = ["ChunkEdge", "EdgeKind", "PaperChunks", "adjacent", "cross_references", "nearest_chunks"]
 
 _NUMBER = r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})"
-_REFERENCE = re.compile(
+_REFERENCE = late_re(
     rf"\b(?P<what>Sections?|Sect?\.|Tables?|Tab\.|Figures?|Fig\.|Algorithms?|Alg\.|Appendix)\s*(?:{_NUMBER}|(?P<letter>[A-H]\b))"
     rf"|§\s*(?P<sign>\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})"
 )
-_CAPTION = re.compile(rf"(?:^|(?<=[\n.!?])|(?<=[.!?] ))(?P<what>Table|Figure|Fig\.|Algorithm)\s+{_NUMBER}\s*[:.](?!\d)")
-_HEADING = re.compile(r"(?:(?:Section|Appendix)\s+)?(?P<number>\d{1,3}(?:\.\d{1,3}){0,4}|[A-H])\.?(?:\s|$)")
+_CAPTION = late_re(rf"(?:^|(?<=[\n.!?])|(?<=[.!?] ))(?P<what>Table|Figure|Fig\.|Algorithm)\s+{_NUMBER}\s*[:.](?!\d)")
+_HEADING = late_re(r"(?:(?:Section|Appendix)\s+)?(?P<number>\d{1,3}(?:\.\d{1,3}){0,4}|[A-H])\.?(?:\s|$)")
 _ABBREVIATIONS = {"sec": "section", "sect": "section", "tab": "table", "fig": "figure", "alg": "algorithm"}
 
 

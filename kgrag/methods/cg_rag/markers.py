@@ -12,15 +12,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgrag.index.index_terms import tokens_of
+from kgrag.late_patterns import late_re
 
 __all__ = ["CitedWorks", "Marker", "author_years", "byline", "markers_of", "without_markers"]
 
 _SURNAME = r"[^\W\d_a-z][^\W\d_]*(?:[-'’][^\W\d_]+)*"
 _YEAR = r"(?P<year>(?:18|19|20)\d\d)(?P<letter>[a-h](?![^\W_]))?(?!\d)"
 _OTHERS = rf"(?:\s+et\s+al\b\.?|(?:\s*,\s*{_SURNAME}){{0,8}},?\s+(?:and|&|und|et)\s+{_SURNAME})"
-_AUTHOR_YEAR = re.compile(rf"(?<![\w'’-])(?P<surname>{_SURNAME}){_OTHERS}?\s*,?\s*[(\[]?\s*{_YEAR}")
-_NUMBERED = re.compile(r"\[(?P<numbers>\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]")
-_ENTRY_NUMBER = re.compile(r"\s*(?:\[(\d{1,3})\]|\((\d{1,3})\)|(\d{1,3})\.)\s")
+_AUTHOR_YEAR = late_re(rf"(?<![\w'’-])(?P<surname>{_SURNAME}){_OTHERS}?\s*,?\s*[(\[]?\s*{_YEAR}")
+_NUMBERED = late_re(r"\[(?P<numbers>\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]")
+_ENTRY_NUMBER = late_re(r"\s*(?:\[(\d{1,3})\]|\((\d{1,3})\)|(\d{1,3})\.)\s")
 _NO_SURNAMES = (
     {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"}
     | {"december", "spring", "summer", "autumn", "fall", "winter", "since", "during", "until", "till", "before"}

@@ -8,7 +8,6 @@ datatype of numbers and dates. Pure functions over values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,6 +15,7 @@ from datetime import date
 import pyoxigraph as ox
 
 from kgrag.answering.source_sentences import carrying
+from kgrag.late_patterns import late_re
 from kgrag.mapping import Ontology
 from kgrag.model import GraphDraft
 from kgrag.text.quotes import locate
@@ -44,10 +44,10 @@ _MAX_NAME_CHARACTERS = 200
 """Of what names a thing; a value of a property for text may be as long as the text that states it."""
 _MAX_NAME_WORDS = 12  # a text of more words that ends like a sentence is one
 # Canonical spellings within the store's precision, because it rewrites others.
-_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,11})\.\d{0,10}[1-9]")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBER = re.compile(r"\d")
+_INTEGER = late_re(r"-?(?:0|[1-9]\d{0,17})")
+_DECIMAL = late_re(r"-?(?:0|[1-9]\d{0,11})\.\d{0,10}[1-9]")
+_DATE = late_re(r"\d{4}-\d\d-\d\d")
+_NUMBER = late_re(r"\d")
 _TEXT_TYPES = frozenset({XSD.string.value, RDF.langString.value, RDFS.Literal.value})
 
 

@@ -9,7 +9,6 @@ read: ``poly_rag/{phrases,proposals,statements,layers}`` and those of ``kgrag.ma
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ import pyoxigraph as ox
 
 from kgrag import mapping, queries
 from kgrag.errors import NotBuilt, UnknownName
+from kgrag.late_patterns import late_re
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import completion
 from kgrag.methods.poly_rag.completion import Medoid, Space
@@ -49,7 +49,7 @@ _MAX_STATEMENTS_PER_ATTRIBUTE = 20
 _MAX_STATEMENTS_PER_NAME = 5
 _DIMENSIONS = 20  # of the embeddings, after their reduction
 _EQUALS = " = "  # between the two names in the label of a proposed alias
-_BRACKET = re.compile(r"\s*\([^()]*\)$")
+_BRACKET = late_re(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Literal
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.mapping.ontology_terms import Ontology
 from kgrag.methods.poly_rag.inferred_facts import support
 from kgrag.model import Hit, Span, Term, plain
@@ -36,12 +37,10 @@ Form = Literal["values", "subjects", "count", "ask"]
 _MAX_SOURCES_PER_VALUE = 3
 _MAX_FACTS_LISTED = 20
 _FILLER_STEMS = frozenset({"have", "list", "mani", "give", "name", "tell", "show"})  # "mani" is that of "many"
-_YES_NO = re.compile(r"\s*(?:is|are|was|were|does|do|did|has|have)\b", flags=re.IGNORECASE)
-_COUNTED = re.compile(r"\s*how many\b", flags=re.IGNORECASE)
-_OWNED = re.compile(r"\s*['’]s?\b")
-_OWNER_BEFORE = re.compile(
-    r"\b(?:of|for)\s+(?:the\s+)?$|\b(?:do|does|did|has|have)\s+(?:the\s+)?$", flags=re.IGNORECASE
-)
+_YES_NO = late_re(r"\s*(?:is|are|was|were|does|do|did|has|have)\b", flags=re.IGNORECASE)
+_COUNTED = late_re(r"\s*how many\b", flags=re.IGNORECASE)
+_OWNED = late_re(r"\s*['’]s?\b")
+_OWNER_BEFORE = late_re(r"\b(?:of|for)\s+(?:the\s+)?$|\b(?:do|does|did|has|have)\s+(?:the\s+)?$", flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import regex
 
+from kgrag.late_patterns import late_regex
 from kgrag.methods.poly_rag.layers import TextLayer
 from kgrag.model import Answer, Citation, Hit, Value
 from kgrag.ports import TripleStore
@@ -23,7 +24,7 @@ from kgrag.text.sentences import content_words
 
 __all__ = ["evidence", "values_of", "with_compared"]
 
-_COMPARES = regex.compile(
+_COMPARES = late_regex(
     r"\b(?<!\bat )(?:first|second|third|last|next|previous|earli(?:er|est)|lat(?:er|est)|new(?:er|est)|old(?:er|est)"
     r"|most|least|fewe(?:r|st)|more|less|high(?:er|est)|low(?:er|est)|larg(?:er|est)|small(?:er|est)|great(?:er|est)"
     r"|long(?:er|est)|short(?:er|est)|fast(?:er|est)|slow(?:er|est)|best|worst|than|only|both|all|none|same|other)\b",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgrag.late_patterns import late_re
 from kgrag.llm.extractive.asked_values import Place, asked_values
 from kgrag.mapping.ontology_terms import Ontology, Property
 from kgrag.methods.poly_rag.layers import Found
@@ -24,11 +25,9 @@ __all__ = ["PASSAGES", "AskedAttribute", "asked_attribute", "found_in_text"]
 PASSAGES = 10
 """How many passages are read (F1 of the text questions of ``pyramid`` with 5, 10 and 20: .58, .59, .59)."""
 _MAX_CITATIONS = 3
-_ASKS = re.compile(
-    r"\s*(?:what|which|who|where|when)\s+(?:is|are|was|were)\s+(?:the\s+)?(.+?)\s*\??\s*$", re.IGNORECASE
-)
-_OF = re.compile(r"\s+(?:of|for)\s+(?:the\s+)?", re.IGNORECASE)
-_OWNS = re.compile(r"['’]s?\s+")
+_ASKS = late_re(r"\s*(?:what|which|who|where|when)\s+(?:is|are|was|were)\s+(?:the\s+)?(.+?)\s*\??\s*$", re.IGNORECASE)
+_OF = late_re(r"\s+(?:of|for)\s+(?:the\s+)?", re.IGNORECASE)
+_OWNS = late_re(r"['’]s?\s+")
 
 
 @dataclass(frozen=True, slots=True)

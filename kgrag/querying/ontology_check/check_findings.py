@@ -6,13 +6,13 @@ the query itself would write them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Term
 from kgrag.querying.ontology_check.class_expressions import Expression
 from kgrag.sparql.syntax import Edit, Query
@@ -22,7 +22,7 @@ __all__ = ["Check", "Finding", "TermNames", "as_text"]
 
 _MAX_LINE_CHARACTERS = 160
 _PLURALS = {"refused": "", "error": "s", "warning": "s", "info": "s"}
-_LOCAL = re.compile(r"[\w.·-]*[\w-]|")
+_LOCAL = late_re(r"[\w.·-]*[\w-]|")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Graphs written: one index graph per index. Query read: ``saved/indexes``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InputError, UnknownName
 from kgrag.index import vector_spaces
+from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
@@ -22,7 +22,7 @@ from kgrag.vocab import DCTERMS, KG, RDF, Names
 __all__ = ["MAX_INDEXES", "TextIndex", "check_name", "find", "listed", "remove", "save"]
 
 MAX_INDEXES = 16
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_NAME = late_re(r"[a-z][a-z0-9-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError, InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
@@ -46,8 +47,8 @@ __all__ = [
 
 SPACE = "competency-question"
 
-_PARAMETER = re.compile(r"\{(\w+)(:text)?\}")
-_FORM = re.compile(r"\b(SELECT|ASK|CONSTRUCT)\b", flags=re.IGNORECASE)
+_PARAMETER = late_re(r"\{(\w+)(:text)?\}")
+_FORM = late_re(r"\b(SELECT|ASK|CONSTRUCT)\b", flags=re.IGNORECASE)
 _FORMS = {
     "SELECT": (SH.SPARQLSelectExecutable, SH.select),
     "ASK": (SH.SPARQLAskExecutable, SH.ask),
@@ -193,7 +194,7 @@ def _triples(pair: Competency, names: Names) -> list[ox.Triple]:
 
 
 _LABELS = ("label", "prefLabel", "name", "title", "altLabel")
-_WORD = re.compile(r"\{\w+\}|\w+(?:[.,]\d+)*")
+_WORD = late_re(r"\{\w+\}|\w+(?:[.,]\d+)*")
 _FREE = frozenset(
     re.findall(
         r"\w+", "a an are did do does give has have i is list me of our please show tell that the there us was we were"

@@ -9,7 +9,6 @@ is written in square brackets or with a comma.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from textwrap import shorten
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.querying.ontology_check import DataView, OntologyIndex
 from kgrag.querying.ontology_check.data_hints import class_hint
@@ -42,7 +42,7 @@ _MAX_VALUES_TOLD = 5
 _MAX_VALUE_CHARACTERS = 80
 _VALUE = "kgragValue"
 """The variable that takes the place of a constant."""
-_VARIABLE = re.compile(r"[?$](\w+)")
+_VARIABLE = late_re(r"[?$](\w+)")
 
 
 @dataclass(frozen=True, slots=True)

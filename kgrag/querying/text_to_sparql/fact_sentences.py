@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Citation, Span, Unsupported
 from kgrag.ports import TripleStore
 from kgrag.text import stored_passages
@@ -33,14 +34,14 @@ _MAX_WORDS_AFTER_IS = 2
 """Words of a value that begins with a small letter, at most, where "is" comes before it: others may be a clause."""
 _MIN_WORDS_ALONE = 6
 """Words of a statement, at least, that is said without the name of its thing."""
-_END = re.compile(r"[.!?…][\"'”’)]*$")
-_REFERS = re.compile(r"\b(?:it|its|this|these|those|such|here)\b", re.IGNORECASE)
-_CONDITION = re.compile(
+_END = late_re(r"[.!?…][\"'”’)]*$")
+_REFERS = late_re(r"\b(?:it|its|this|these|those|such|here)\b", re.IGNORECASE)
+_CONDITION = late_re(
     r"\b(?:if|unless|when|whenever|except|for example|e\.g\.|could|may|might|usually|typically|suggest)\b",
     re.IGNORECASE,
 )
 _MAX_CONDITION_CHARACTERS = 300
-_DIGIT = re.compile(r"(?<!\w)\d")
+_DIGIT = late_re(r"(?<!\w)\d")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 
@@ -20,7 +21,7 @@ __all__ = ["NamedEntity", "mentions"]
 _LANGUAGES = ("en", "de", "fr", "es")
 _MAX_WORDS_PER_NAME = 6
 _MAX_WORDS_PER_QUESTION = 60
-_WORD = re.compile(r"[^\s,;:?!()\"“”„]+")
+_WORD = late_re(r"[^\s,;:?!()\"“”„]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ import pyoxigraph as ox
 
 from kgrag import prompting
 from kgrag.errors import InvalidSPARQL, ReplyCut, ReplyUnusable
+from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -319,17 +320,17 @@ def _signatures(text: str) -> Counter[_Signature]:
     return signatures
 
 
-_THOUGHT = re.compile(r"\A.*</think>", flags=re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\1|\Z)", flags=re.DOTALL | re.MULTILINE)
+_THOUGHT = late_re(r"\A.*</think>", flags=re.DOTALL | re.IGNORECASE)
+_FENCE = late_re(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\1|\Z)", flags=re.DOTALL | re.MULTILINE)
 _FORM = (
     r"(?:PREFIX\s+[\w.-]*:\s*<|BASE\s*<|SELECT\b|ASK\b|CONSTRUCT\b|DESCRIBE\b|INSERT\b|DELETE\b|LOAD\b|CLEAR\b|DROP\b)"
 )
-_START = re.compile(rf"^[ \t]*{_FORM}", flags=re.MULTILINE | re.IGNORECASE)
-_WITHIN = re.compile(
+_START = late_re(rf"^[ \t]*{_FORM}", flags=re.MULTILINE | re.IGNORECASE)
+_WITHIN = late_re(
     r"(?:PREFIX\s+[\w.-]*:\s*<|\bSELECT\s+(?:DISTINCT\s+|REDUCED\s+)?[?$(*]|\bASK\s*\{|\bCONSTRUCT\s*\{)",
     flags=re.IGNORECASE,
 )
-_TAIL = re.compile(r"\s*(?:(?:GROUP|ORDER)\s+BY|HAVING|LIMIT|OFFSET|VALUES)\b[^\n]*", flags=re.IGNORECASE)
+_TAIL = late_re(r"\s*(?:(?:GROUP|ORDER)\s+BY|HAVING|LIMIT|OFFSET|VALUES)\b[^\n]*", flags=re.IGNORECASE)
 _MAX_REPLY_CHARACTERS = 100_000
 
 

@@ -8,7 +8,6 @@ in this way, as those of a sum, remain cells. Queries read: ``facts/{labels,stat
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.fact_sentences import StatedFact
@@ -29,7 +29,7 @@ _CONTEXTS = frozenset({"group", "graph", "optional", "union"})
 _PATHS = frozenset({"", "^", "|"})
 _NAMING_WORDS = frozenset({"label", "name", "title"})
 _SAME_VALUE = frozenset({"MIN", "MAX", "SAMPLE"})
-_DIGEST = re.compile(r"[0-9a-f]{16,}$")
+_DIGEST = late_re(r"[0-9a-f]{16,}$")
 """How the IRIs of things without a name end."""
 _MAX_LINKS = 2
 _MAX_FACTS = 20

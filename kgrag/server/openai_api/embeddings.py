@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import re
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from kgrag.late_patterns import late_re
 from kgrag.ports import Vectors
 from kgrag.server.openai_api.request_bodies import EmbeddingsBody, body_as, refusal
 from kgrag.server.server_state import state_of, workers_of
@@ -16,7 +16,7 @@ from kgrag.server.server_state import state_of, workers_of
 __all__ = ["create"]
 
 _OWN_NAME = "kgrag-embedder"
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_TOKEN = late_re(r"\w+|[^\w\s]")
 _MAX_CHARACTERS = 2_000_000
 
 

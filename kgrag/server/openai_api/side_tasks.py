@@ -10,13 +10,14 @@ import json
 import re
 
 from kgrag.errors import UnsupportedTask
+from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
 
 __all__ = ["is_side_task", "side_task"]
 
-_HISTORY = re.compile(r"<chat_history>(.*?)</chat_history>", re.DOTALL)
+_HISTORY = late_re(r"<chat_history>(.*?)</chat_history>", re.DOTALL)
 _MAX_TITLE_WORDS = 6
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from kgrag.answering import conversation
 from kgrag.answering.conversation import Turn
 from kgrag.answering.json_forms import citation_json
 from kgrag.answering.opening_places import page_url
+from kgrag.late_patterns import late_re
 from kgrag.model import Answer, AnswerSentence, Citation, Usage
 from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
@@ -29,9 +29,9 @@ from kgrag.server.server_state import address, state_of, workers_of
 
 __all__ = ["WrittenAnswer", "limited", "pieces", "written_answer"]
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_PIECE = re.compile(r"(?:\s*\S+){1,6}\s*")
-_WEB = re.compile(r"https?://")
+_TOKEN = late_re(r"\w+|[^\w\s]")
+_PIECE = late_re(r"(?:\s*\S+){1,6}\s*")
+_WEB = late_re(r"https?://")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from kgrag import plugins
 from kgrag.answering.opening_places import page_url
 from kgrag.declarations import DEFAULT_METHOD
+from kgrag.late_patterns import late_re
 from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.iri_links import Naming, naming_for
@@ -38,8 +39,8 @@ _SECONDS_BETWEEN_SPACES = 15.0
 _ANSWER_MARKER = "<!-- the answer -->"
 """The comment in the template where the answer begins."""
 _CROSS_SITE_PROBLEM = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
-_EMPTY_LINES = re.compile(r"\n\s*\n")
-_WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
+_EMPTY_LINES = late_re(r"\n\s*\n")
+_WEB_ADDRESS = late_re(r"https?://", flags=re.IGNORECASE)
 _ROW_KIND = "row"
 """Kind of a hit that is a row of a query: it is not stored, so it has no page, but the query has one."""
 

@@ -10,11 +10,12 @@ import pyoxigraph as ox
 
 from kgrag.audit.gathering import LISTS_THEM
 from kgrag.audit.reports.term_names import name_writer
+from kgrag.late_patterns import late_re
 from kgrag.server.pages.iri_links import Naming, Shown
 
 __all__ = ["FindingShown", "FindingWriter", "terms_of", "triple_in_short"]
 
-_TEXT_OR_IRI = re.compile(r'"(?:[^"\\]|\\.)*"|<([^<>\s]*)>')
+_TEXT_OR_IRI = late_re(r'"(?:[^"\\]|\\.)*"|<([^<>\s]*)>')
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from markdown_it.token import Token
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from kgrag.late_patterns import late_re
 from kgrag.resources import closest, folder
 from kgrag.server.pages.page_rendering import PAGE_HEADERS, guarded, page
 from kgrag.server.problems import Problem
@@ -31,8 +32,8 @@ __all__ = ["Rendered", "guide", "render"]
 
 _INDEX = "index.md"
 _MEDIA_TYPES = {".svg": "image/svg+xml", ".webp": "image/webp", ".ipynb": "application/x-ipynb+json"}
-_DOCUMENTED = re.compile(r"^::: (kgrag[\w.]*)$", flags=re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", flags=re.DOTALL)
+_DOCUMENTED = late_re(r"^::: (kgrag[\w.]*)$", flags=re.MULTILINE)
+_COMMENT = late_re(r"<!--.*?-->", flags=re.DOTALL)
 _MIN_SECTIONS_LISTED = 3
 
 

@@ -18,6 +18,7 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 from starlette.requests import Request
 
+from kgrag.late_patterns import late_re
 from kgrag.server.pages.label_choice import languages_of
 
 __all__ = ["LANGUAGES", "Messages", "Place", "catalogue", "interface_language", "message_of", "translated_html"]
@@ -26,11 +27,11 @@ LANGUAGES = ("en", "de")
 _FOLDER = Path(__file__).parent / "static" / "messages"
 _READ_ATTRIBUTES = frozenset({"alt", "aria-label", "data-busy", "placeholder", "title"})
 _UNREAD_ELEMENTS = frozenset({"code", "kbd"})
-_NEXT = {"text": re.compile("<"), "tag": re.compile('[">]'), "value": re.compile('"')}
-_ATTRIBUTE_NAME = re.compile(r"([\w-]+)=$")
-_ELEMENT = re.compile(r"(/?)([\w-]+)")
-_WORDS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
-_LETTERS = re.compile(r"[^\W\d_]{2}")
+_NEXT = {"text": late_re("<"), "tag": late_re('[">]'), "value": late_re('"')}
+_ATTRIBUTE_NAME = late_re(r"([\w-]+)=$")
+_ELEMENT = late_re(r"(/?)([\w-]+)")
+_WORDS = late_re(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_LETTERS = late_re(r"[^\W\d_]{2}")
 
 Translate = Callable[[str], str | None]
 

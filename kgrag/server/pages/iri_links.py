@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +12,7 @@ import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 from kgrag.index.ontology_prefixes import COMMON_PREFIXES
+from kgrag.late_patterns import late_re
 from kgrag.model import Term
 from kgrag.resources import folder
 from kgrag.server.pages.label_choice import best_labels, languages_of, shortened
@@ -24,7 +24,7 @@ from kgrag.vocab import KG, RDFS, local_name, words_of
 __all__ = ["Naming", "Shown", "naming_for", "shown_value", "vocabulary"]
 
 _VOCABULARIES = ("kgrag", "vector", "audit")
-_LOCAL_NAME = re.compile(r"[\w.-]*")
+_LOCAL_NAME = late_re(r"[\w.-]*")
 _MAX_LABELS_READ = 200
 _PLACES = (KG.location, KG.root)
 """Properties whose values may be paths of the server's disk, which visitors of a page need not know."""

@@ -10,12 +10,12 @@ Query read: ``pages/labels``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request as HttpRequest
 
+from kgrag.late_patterns import late_re
 from kgrag.vocab import DCTERMS, KG, RDFS, Names
 
 __all__ = ["Label", "best_labels", "languages_of", "shortened"]
@@ -28,7 +28,7 @@ _NAME_PROPERTIES = (
 _TEXT_PROPERTIES = (KG.text.value, KG.quote.value)
 """What stands for a name where a resource has none."""
 _MAX_LABEL_CHARACTERS = 80
-_HEADING_MARKS = re.compile(r"^#{1,6} (?=\S)")
+_HEADING_MARKS = late_re(r"^#{1,6} (?=\S)")
 _MAX_LANGUAGES = 10
 _DEFAULT_LANGUAGE = "en"
 

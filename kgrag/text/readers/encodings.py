@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 
 from kgrag.errors import UnreadableDocument
+from kgrag.late_patterns import late_re
 
 __all__ = ["decode", "encoding_of"]
 
@@ -30,7 +31,7 @@ _GUESSED_ENCODINGS = [
     *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
 ]
 _MAX_SAME_BYTES = 64  # more bytes above 127 than this are of many kinds where they are text
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+_CONTROL = late_re("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
 def decode(data: bytes, where: str, *, declared: str = "") -> str:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Document
 from kgrag.text.metadata import typed
 from kgrag.text.readers import navigation
@@ -28,10 +29,10 @@ __all__ = ["MainText", "opened_elements", "read", "read_page"]
 
 _DECLARED = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", flags=re.IGNORECASE)
 _HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
-_CLOSED_XML = re.compile(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
-_CLOSED_DRAWING = re.compile(r"<(svg)\b([^<>]*)/>")
-_SPACE = re.compile(r"[ \t\n\f\r]+")
-_TECHNICAL_META = re.compile(
+_CLOSED_XML = late_re(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
+_CLOSED_DRAWING = late_re(r"<(svg)\b([^<>]*)/>")
+_SPACE = late_re(r"[ \t\n\f\r]+")
+_TECHNICAL_META = late_re(
     r"viewport|robots|googlebot.*|bingbot|referrer|theme-color|color-scheme|format-detection|generator|handheldfriendly"
     r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
 )

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Document
 from kgrag.text import references
 from kgrag.text.metadata import typed
@@ -22,9 +23,9 @@ from kgrag.text.readers.sources import Heading, Source, collapsed, label, link_t
 __all__ = ["document_of", "read", "read_plain"]
 
 _LOG = logging.getLogger(__name__)
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = late_re(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER_CHARACTERS = 65_536
-_LINK_OR_CODE = re.compile(
+_LINK_OR_CODE = late_re(
     r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{0,500}(?P=ticks)"  # what looks like a link in code is none
     r"|(?<![!\\])\[(?P<words>[^\[\]`]{1,200})\]\(<?(?P<target>[^()<>\s]{1,500})>?(?:\s{1,9}[\"'][^\"'\n]{0,200}[\"'])?\)"
 )

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kgrag.late_patterns import late_re
 from kgrag.text.readers.sources import Heading
 from kgrag.text.sentences import word_set
 
@@ -39,12 +40,12 @@ _ALWAYS = word_set("nav button select")
 _ROLES = word_set("navigation search menu menubar contentinfo toolbar")
 _DOUBTFUL_ROLES = word_set("banner complementary")
 _BLOCKS = word_set("p div table ul ol dl center")
-_NAMES = re.compile(
+_NAMES = late_re(
     r"(?:.*[-_])?(?:nav|navbar|navigation|breadcrumbs?|pagination|pager|footer|skip-?(?:link|nav|to-content)s?"
     r"|search-?(?:box|form|bar))(?:[-_].*)?"
     r"|(?:page|site|global)-?header|nav(?:header|footer|path|row|panel|list|menu)s?|(?:top|bottom|sub|main|mobile|site|side|doc)-?(?:nav|menu)s?"
 )
-_DOUBTFUL_NAMES = re.compile(
+_DOUBTFUL_NAMES = late_re(
     r"header|banner|menu|(?:.*[-_])?(?:sphinx)?sidebar(?:[-_].*)?|(?:.*[-_])?toc(?:[-_].*)?|(?:top|bottom)-?lang(?:uages?)?"
     r"|path|up|top|related|toolbar|masthead"
 )
@@ -52,7 +53,7 @@ _BAR_WORDS = word_set(
     """prev previous next up home top index contents back start first last toc search modules parent forward begin
     fast"""
 )
-_TOP = re.compile(r"(?:\W|back|go|to|the|of|page|this|return)*top(?:\W|of|the|page|this)*", flags=re.IGNORECASE)
+_TOP = late_re(r"(?:\W|back|go|to|the|of|page|this|return)*top(?:\W|of|the|page|this)*", flags=re.IGNORECASE)
 _MARKS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "\uf0c1"))
 MAX_BAR_CHARACTERS = 500
 """The longest block that is taken for a bar of links."""

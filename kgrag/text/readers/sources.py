@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 import pyoxigraph as ox
 
 from kgrag.errors import UnreadableDocument
+from kgrag.late_patterns import late_re
 from kgrag.model import Document, Section
 from kgrag.text.readers import encodings
 
@@ -51,14 +52,14 @@ DEEPEST_FIELDS = 32
 """The most objects or lists within each other, in the metadata of one document."""
 
 _ENCODING_SAMPLE_BYTES = 1 << 20
-_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", flags=re.IGNORECASE)
+_WEB_ADDRESS = late_re(r"https?://[^\s<>\"{}|\\^`]+")
+_SCHEME = late_re(r"([a-z][a-z0-9+.-]*):", flags=re.IGNORECASE)
 _SCHEMES_OF_PAGES = ("http", "https", "file")
 _MAX_TARGET_CHARACTERS = 2000
 _PIECE_BYTES = 1 << 20
 _MAX_DEFECTS_SHOWN = 20
-_UNDECODED = re.compile("[\udc80-\udcff]")
-_NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_UNDECODED = late_re("[\udc80-\udcff]")
+_NO_CHARACTER = late_re("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

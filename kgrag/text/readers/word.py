@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Document
 from kgrag.text.readers import office
 from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, label, sections
@@ -22,7 +23,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SKIPPED_TAGS = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}tblPr", f"{_W}sectPr"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_HEADING = re.compile(r"heading ([1-9])$", flags=re.IGNORECASE)
+_HEADING = late_re(r"heading ([1-9])$", flags=re.IGNORECASE)
 _BLOCK_BREAK = "\n\n"
 _TITLE, _BODY = 0, -1
 
