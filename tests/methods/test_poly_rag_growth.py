@@ -587,4 +587,4 @@ def test_a_pyramid_is_built_completed_and_decided_on_the_command_line(tmp_path: 
     done = run(app, ["proposals", *kb, "--accept", "has published in", "--picture", str(picture), "--format", "json"])
     assert done.exit_code == 0, done.output
     assert {one["label"]: one["decision"] for one in json.loads(done.stdout)}["has published in"] == "accepted"
-    assert "has published in</title>" in picture.read_text(encoding="utf-8")
+    assert "proposals</text>" in picture.read_text(encoding="utf-8")
