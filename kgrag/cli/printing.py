@@ -70,18 +70,18 @@ def with_price(counts: Mapping[str, Any], price: tuple[float, float] | None, *, 
 
 
 def counts_line(counts: Mapping[str, Any]) -> str:
-    """Return counts on one line; one whose least and most are more than a tenth off is shown as these.
+    """Return counts on one line; behind one whose least and most are more than a tenth off stand these.
 
     >>> counts_line({"requests": 2, "tokens": 1000, "tokens_least": 950, "tokens_most": 1050})
     'requests 2, tokens 1,000'
     >>> counts_line({"tokens": 1000, "tokens_least": 600, "tokens_most": 1400})
-    'tokens 600 to 1,400'
+    'tokens 1,000 (600 to 1,400)'
     """
     shown = []
     for name, count in counts.items():
         least, most = counts.get(f"{name}_least", count), counts.get(f"{name}_most", count)
         if most - least > 2 * _MAX_OFF * count:
-            shown.append(f"{name} {least:,} to {most:,}")
+            shown.append(f"{name} {count:,} ({least:,} to {most:,})")
         elif not name.endswith(("_least", "_most")):
             shown.append(f"{name} {count:,}")
     return ", ".join(shown)

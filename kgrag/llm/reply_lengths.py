@@ -213,16 +213,18 @@ class Plan:
         variances = [_variances(here, known.get(name, Lengths())) for name, here in tokens.items()]
         usage = _rounded(tokens.values())
         widths = [_NORMAL * math.sqrt(sum(of_one)) for of_one in zip(*variances, strict=True)] or [0.0] * 3
-        sure = min(usage.completions, sum(math.ceil(one.completions) for one in tokens.values() if not one.unsure))
+        certain = [one for one in tokens.values() if not one.unsure]
+        completions = min(usage.completions, sum(math.ceil(one.completions) for one in certain))
+        sure = Usage(completions, int(sum(one.input for one in certain)), completions)
         learnt = {name: known[name].count for name in tokens if known.get(name, Lengths()).count}
         declared = tuple(name for name in tokens if name not in learnt)
         return Forecast(usage, _end(usage, widths, -1, sure), _end(usage, widths, 1, sure), learnt, declared, queries)
 
 
-def _end(usage: Usage, widths: Iterable[float], sign: int, sure: int) -> Usage:
+def _end(usage: Usage, widths: Iterable[float], sign: int, sure: Usage) -> Usage:
     """Return an end of an interval; what is sure is asked at least, and a reply has a token at least."""
     middle = (usage.completions, usage.input_tokens, usage.output_tokens)
-    least = (sure, 0, sure)
+    least = (sure.completions, sure.input_tokens, sure.output_tokens)
     return Usage(
         *(max(low, round(here + sign * width)) for low, here, width in zip(least, middle, widths, strict=True))
     )

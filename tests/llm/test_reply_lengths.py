@@ -99,7 +99,7 @@ def test_queries_are_repaired_as_often_as_those_of_the_method_were_and_before_th
 def test_one_question_may_be_repaired_or_not_and_the_interval_has_both() -> None:
     expected = Plan([QUERY]).forecast({}, {})
     assert (expected.least.completions, expected.most.completions) == (1, 2)
-    assert expected.least.input_tokens <= planned(QUERY).input_tokens < expected.usage.input_tokens
+    assert expected.least.input_tokens == planned(QUERY).input_tokens < expected.usage.input_tokens
     assert expected.most.input_tokens > planned(QUERY).input_tokens * 2
     none_is = Plan([QUERY]).forecast({}, {"obqc/ask": Usage(9996)})
     assert none_is.least.completions == none_is.most.completions == 1
@@ -202,7 +202,8 @@ def test_a_wide_estimate_is_shown_as_an_interval_with_its_price() -> None:
     ends = Usage(1, 800, 600), Usage(3, 1200, 1400)
     wide = with_price(Forecast(Usage(2, 1000, 1000), *ends).counts(), (1.0, 2.0), digits=6)
     assert counts_line(wide) == (
-        "completions 1 to 3, input_tokens 800 to 1,200, output_tokens 600 to 1,400, price 0.002 to 0.004"
+        "completions 2 (1 to 3), input_tokens 1,000 (800 to 1,200), output_tokens 1,000 (600 to 1,400), "
+        "price 0.003 (0.002 to 0.004)"
     )
     narrow = with_price(
         Forecast(Usage(2, 1000, 1000), Usage(2, 950, 960), Usage(2, 1050, 1040)).counts(), None, digits=6
