@@ -121,7 +121,7 @@ def _of_clocks(browser: Any, documents: Path, ontologies: Path, place: Path) -> 
     return DayPlan(
         ontologies=(ontologies / "org.ttl", ontologies / "sosa.ttl"),
         documents=(*(documents / f"{name}.html" for name in OF_TIME), place / f"{PRINTED}.pdf"),
-        question="When is a leap second inserted?",
+        question="What is the panic threshold?",
         question_of_pdf="To what is the keyword nts appended?",
         words_of_pdf="the end of your server lines",
         question_of_data="Which sensor observes which property?",
