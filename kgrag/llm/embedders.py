@@ -58,7 +58,6 @@ class SentenceTransformerEmbedder:
         self._precision = precision
         self._passes = SharedPasses(self.rows)  # texts that come at once go through the model together
         self._process: EmbeddingProcess | None = None
-        self._lock = threading.Lock()
 
     @property
     def dimension(self) -> int:
@@ -91,21 +90,10 @@ class SentenceTransformerEmbedder:
 
     def rows(self, texts: Sequence[str]) -> Vectors:
         """Return the model's rows of at least one text, of any length: one pass, in this process and thread."""
-        with self._lock, _one_thread() if sum(map(len, texts)) < _FEW_CHARACTERS else nullcontext():
-            vectors: Vectors = self._model.rows(texts).float().numpy()
+        model = self._model
+        with _one_thread() if sum(map(len, texts)) < _FEW_CHARACTERS else nullcontext():
+            vectors: Vectors = model.rows(texts).float().numpy()
         return vectors
-
-    def max_similarity(self, question: str, text: str) -> float:
-        """Return how well a text has the words of a question, in its own or in others, -1 to 1 (``MiniLM``).
-
-        Raises:
-            ServiceError: the process of the model failed.
-        """
-        pair = (*(one.encode("utf-8", "replace").decode() for one in (question, text)),)
-        if self._process is not None:
-            return float(self._process.max_similarity(*pair))
-        with self._lock, _one_thread():
-            return self._model.max_similarity(*pair)
 
     @cached_property
     def _model(self) -> MiniLM:

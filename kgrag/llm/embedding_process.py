@@ -4,9 +4,8 @@ A pass through the model is hundreds of small steps, before each of which Python
 pass waits for every other thread hundreds of times. In a process of its own it waits for none, and the server's answers
 do not wait for it.
 
-A request is a frame of JSON: the list of texts, or an object with a question and a text to compare. A reply is a frame
-of float32 numbers, or of a message behind an ``!``. A frame begins with its length, 8 bytes. The process
-ends when its standard input does, so also with its parent.
+A request is a frame of JSON, the list of texts; a reply is a frame of float32 rows, or of a message behind an ``!``. A
+frame begins with its length, 8 bytes. The process ends when its standard input does, so also with its parent.
 """
 
 from __future__ import annotations
@@ -52,14 +51,7 @@ class EmbeddingProcess:
         Raises:
             ServiceError: the process ended twice, or was closed meanwhile, or the model failed.
         """
-        return self._numbers(list(texts)).reshape(len(texts), self._dimension)
-
-    def max_similarity(self, question: str, text: str) -> float:
-        """Return ``MiniLM.max_similarity``. Raises ServiceError as a call does."""
-        return float(self._numbers({"question": question, "text": text})[0])
-
-    def _numbers(self, asked: list[str] | dict[str, str]) -> Vectors:
-        request = json.dumps(asked).encode()
+        request = json.dumps(list(texts)).encode()
         with self._lock:
             for _ in range(_MAX_STARTS):
                 try:
@@ -71,7 +63,7 @@ class EmbeddingProcess:
                     continue
                 if reply.startswith(FAILED):
                     raise ServiceError(f"the embedding model failed: {reply[1:].decode()}")
-                return np.frombuffer(reply[1:], "<f4")
+                return np.frombuffer(reply[1:], "<f4").reshape(len(texts), self._dimension)
         raise ServiceError(
             "the process of the embedding model ended while it worked. If the system ended it for its memory, give it "
             "more; about 700 MB are needed."

@@ -22,12 +22,11 @@ def main() -> None:
     embedder = SentenceTransformerEmbedder(cast("Precision", sys.argv[1]))
     while True:
         try:
-            asked = json.loads(read_frame(requests))
+            texts = json.loads(read_frame(requests))
         except EOFError:
             return
         try:
-            numbers = [embedder.max_similarity(**asked)] if isinstance(asked, dict) else embedder.rows(asked)
-            reply = DONE + np.ascontiguousarray(numbers, "<f4").tobytes()
+            reply = DONE + np.ascontiguousarray(embedder.rows(texts), "<f4").tobytes()
         except Exception as error:
             reply = FAILED + f"{type(error).__name__}: {error}".encode()
         write_frame(replies, reply)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 from torch.nn import functional
 
 __all__ = ["MiniLM"]
@@ -41,41 +41,19 @@ class MiniLM:
     def rows(self, texts: Sequence[str]) -> torch.Tensor:
         """Return rows of length one, of shape (len(texts), 384), of at least one text."""
         with torch.inference_mode():
-            encoded = self._tokenizer.encode_batch(list(texts))
-            states, read = self._states(encoded)
-            counted = read.unsqueeze(-1).to(states.dtype)
-            sums = (states * counted).sum(1, dtype=torch.float32)
-            return functional.normalize((sums / read.sum(1, keepdim=True)).to(states.dtype), dim=1)
+            return self._rows(texts)
 
-    def max_similarity(self, question: str, text: str) -> float:
-        """Return how well a text has the words of a question, -1 to 1; 0 where one of the two has no words.
-
-        ColBERT (Khattab and Zaharia 2020), section 3.3, over the states of this model: each word piece of the question
-        takes the best cosine that it has with a piece of the text.
-
-        Deviations:
-            The mean over the pieces in place of their sum, so that questions of any length compare. Punctuation of the
-            question does not count; the states are not trained for this and have no further layer.
-        """
-        with torch.inference_mode():
-            encoded = self._tokenizer.encode_batch([question, text])
-            states, read = self._states(encoded)
-            states = functional.normalize(states.float(), dim=2)
-            words = [at for at, piece in enumerate(encoded[0].tokens) if piece[-1].isalnum()]
-            found = states[1, 1 : int(read[1].sum()) - 1]  # without the two marks
-            if not words or not len(found):
-                return 0.0
-            return float((states[0, words] @ found.T).amax(1).mean())
-
-    def _states(self, encoded: Sequence[Encoding]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the states behind the last layer, and which of the places hold a piece."""
+    def _rows(self, texts: Sequence[str]) -> torch.Tensor:
+        encoded = self._tokenizer.encode_batch(list(texts))
         pieces = torch.tensor([one.ids for one in encoded])
         read = torch.tensor([one.attention_mask for one in encoded])
         states = self._embedded(pieces)
         mask = None if read.all() else read.bool()[:, None, None, :].expand(-1, -1, pieces.shape[1], -1)
         for number in range(_LAYERS):
             states = self._layer(f"encoder.layer.{number}.", states, mask)
-        return states, read
+        counted = read.unsqueeze(-1).to(states.dtype)
+        sums = (states * counted).sum(1, dtype=torch.float32)
+        return functional.normalize((sums / read.sum(1, keepdim=True)).to(states.dtype), dim=1)
 
     def _embedded(self, pieces: torch.Tensor) -> torch.Tensor:
         words, kinds, places = (

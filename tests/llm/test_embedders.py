@@ -92,15 +92,6 @@ def test_question_is_nearest_to_its_passage(minilm: SentenceTransformerEmbedder)
     assert int(np.argmax(minilm.embed(PASSAGES, "passage") @ question)) == 0
 
 
-def test_a_text_has_the_words_of_a_question_also_in_others(minilm: SentenceTransformerEmbedder) -> None:
-    asked = "Which river feeds the canal?"
-    texts = ("The canal gets its water from the Marl.", "It was opened in 1830.", asked)
-    far, near, same = sorted(minilm.max_similarity(asked, text) for text in texts)
-    assert [minilm.max_similarity(asked, text) for text in texts] == [near, far, same]
-    assert same == pytest.approx(1, abs=0.05)
-    assert minilm.max_similarity("?", asked) == minilm.max_similarity(asked, "") == 0
-
-
 @pytest.mark.parametrize("text", ["", " ", "\x00", "\ud800", "a" * 5000, "🌾" * 600])
 def test_odd_texts_have_a_vector(minilm: SentenceTransformerEmbedder, text: str) -> None:
     assert np.linalg.norm(minilm.embed([text], "query")) == pytest.approx(1.0, abs=1e-6)

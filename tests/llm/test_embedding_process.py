@@ -26,14 +26,11 @@ def apart() -> Iterator[SentenceTransformerEmbedder]:
 
 
 def test_rows_are_those_of_the_model_here(apart: SentenceTransformerEmbedder) -> None:
-    model = SentenceTransformerEmbedder("float32")
-    here = model.embed(TEXTS, "passage")
+    here = SentenceTransformerEmbedder("float32").embed(TEXTS, "passage")
     there = apart.embed(TEXTS, "passage")
     assert there.shape == (3, 384)
     assert np.allclose(here, there, atol=1e-5)
     assert apart.embed([], "query").shape == (0, 384)
-    pair = ("When is rye sown?", "\ud800 Rye is sown in autumn.")
-    assert apart.max_similarity(*pair) == pytest.approx(model.max_similarity(*pair), abs=1e-5)
 
 
 def test_a_process_that_died_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,12 +52,6 @@ class Meanings:
         vectors = np.array(rows, np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    def max_similarity(self, question, text):
-        shared = any(
-            any(one in question and other in text for one in group for other in group) for group in self.groups
-        )
-        return 0.95 if shared or len({*question.casefold().split()} & {*text.casefold().split()}) > 1 else 0.3
-
 
 def test_a_term_is_the_label_of_the_sentences_below_it_and_none_itself():
     assert [(one.label, one.text) for one in read(SETTINGS)][1::2] == [
@@ -132,26 +126,6 @@ def test_a_sentence_is_embedded_once_in_a_process():
     )
     model.complete([prompt, prompt])
     assert embedder.embedded.count("A stash is a shelf.") == 1
-
-
-def test_the_words_of_a_question_in_other_words_make_a_sentence_more_probable():
-    embedder = Meanings(("stash",), identity="all-MiniLM-L6-v2")
-    said = []
-    for similarity in (0.4, 0.9):
-        embedder.max_similarity = lambda *_, similarity=similarity: similarity
-        said.append(ask("Where is what I shelved?", piece("A stash is there."), embedder=embedder)["confidence"])
-    assert said[0] < said[1]
-
-
-def test_a_value_of_prose_that_is_seldom_right_is_not_given():
-    embedder = Meanings(("stash",), identity="all-MiniLM-L6-v2")
-    body = piece("The ferry was built by Ann Lee.")
-    said = []
-    for similarity in (0.7, 0.9):
-        embedder.max_similarity = lambda *_, similarity=similarity: similarity
-        said.append(ask("Who built the ferry?", body, embedder=embedder))
-    assert "are right with a confidence of" in said[0]["reason"]
-    assert not said[1]["unknown"]
 
 
 def test_a_probability_is_stated_only_with_the_embedder_that_it_was_fitted_with():

@@ -12,11 +12,6 @@ PAGE = "The delay of rounds is three seconds. Ann Lee keeps the ferry. The ferry
 ASKED = (("How long is the delay of rounds?", "three"), ("Who keeps the ferry?", "Ann Lee"))
 
 
-class Comparing(HashEmbedder):
-    def max_similarity(self, question: str, text: str) -> float:
-        return float((self.embed([question], "query") @ self.embed([text], "query").T)[0, 0])
-
-
 def opened(packages, folder, half):
     kb = KnowledgeBase(folder, embedder=HashEmbedder())
     kb.add_many([Document(text=PAGE, title="Rounds", id="page")])
@@ -28,7 +23,7 @@ def test_both_tuples_of_weights_are_printed(monkeypatch, capsys, tmp_path):
     rows = [{"kind": "term", "question": asked, "answers": [answer], "file": "page"} for asked, answer in ASKED]
     monkeypatch.setattr(reader_weights, "knowledge_base", opened)
     monkeypatch.setattr(reader_weights, "questions", lambda _: rows)
-    monkeypatch.setattr(reader_weights, "SentenceTransformerEmbedder", Comparing)
+    monkeypatch.setattr(reader_weights, "SentenceTransformerEmbedder", HashEmbedder)
     monkeypatch.setattr(reader_weights, "_SETS", {})
     reader_weights.main([str(tmp_path)])
     printed = dict(line.split(" = ") for line in capsys.readouterr().out.splitlines())

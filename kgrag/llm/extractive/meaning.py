@@ -1,11 +1,10 @@
-"""How close sentences are to a question in meaning: by the loaded embedder, each sentence embedded once."""
+"""How close sentences are to a question in meaning: cosines of the loaded embedder, each sentence embedded once."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,14 +15,6 @@ __all__ = ["Closeness"]
 
 _MAX_VECTORS = 20_000
 """Vectors kept in memory: 30 MB at 384 numbers each. None is written to disk, so that what is forgotten leaves none."""
-
-
-@runtime_checkable
-class ComparesWords(Protocol):
-    """An embedder that compares the words of two texts, each as it is meant there."""
-
-    def max_similarity(self, question: str, text: str) -> float:
-        """Return how well a text has the words of a question, -1 to 1."""
 
 
 class Closeness:
@@ -39,16 +30,6 @@ class Closeness:
     def identity(self) -> str:
         """The embedding model's name."""
         return self._embedder().identity
-
-    def max_similarity(self, question: str, text: str) -> float | None:
-        """Return how well a text has the words of a question, -1 to 1; None where the embedder cannot tell.
-
-        Raises:
-            ServiceError: the embedder is a service that fails.
-        """
-        embedder = self._embedder()
-        unkept = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-        return unkept.max_similarity(question, text) if isinstance(unkept, ComparesWords) else None
 
     def __call__(self, question: str, sentences: Sequence[str]) -> list[float]:
         """Return the cosine of the question and each sentence, -1 to 1.

@@ -51,9 +51,6 @@ class Nearness(Protocol):
     def __call__(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
         """Return the cosine of a question and each of some sentences."""
 
-    def max_similarity(self, question: str, text: str) -> float | None:
-        """Return how well a text has the words of a question, -1 to 1; None where the embedder cannot tell."""
-
 
 FITTED_EMBEDDER = "all-MiniLM-L6-v2"
 """The embedder with which the probability of an answer was fitted; another one has cosines of another size."""
@@ -74,10 +71,10 @@ FEATURES = (
     "defines",
     "cosine",
 )
-WEIGHTS = (5.33, 2.94, 1.42, 1.5, -0.72, 1.58, 2.48, -1.78, -1.46, 0.05, 1.02, 2.47, 3.56, 7.19)
+WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
 _WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 1.0, 0.0)
 """Weights where no embedder is at hand."""
-CERTAINTY_WEIGHTS = (-6.88, 0.25, 0.1, -9.53, -1.17, 1.19, -1.76, 16.38)
+CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
 _CONFIDENCE_WEIGHTS = (1.04, 0.75, -3.6)
 """A constant, the weight of the log odds, and that of a value from prose: a logistic regression on the answers given to
 the development questions about documentation, and at half weight to those of hotpot_train100 and musique_train100."""
@@ -280,12 +277,9 @@ def _lacking(veto: Veto, texts: Sequence[EvidenceText]) -> set[int]:
     }
 
 
-def probability(question: WeighedQuestion, rows: Sequence[RankedSentence], similarity: float) -> float:
-    """Return the probability that the first of the ranked sentences answers the question, 0 to 1.
-
-    ``similarity`` is what the embedder says of the words of the question in it (``Nearness.max_similarity``).
-    """
-    return 1 / (1 + math.exp(-_weigh(certainty(question, rows, similarity), CERTAINTY_WEIGHTS)))
+def probability(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> float:
+    """Return the probability that the first of the ranked sentences answers the question, 0 to 1."""
+    return 1 / (1 + math.exp(-_weigh(certainty(question, rows), CERTAINTY_WEIGHTS)))
 
 
 def stated_confidence(asked: str, best: ProseSentence, probability: float) -> float:
@@ -300,12 +294,8 @@ def stated_confidence(asked: str, best: ProseSentence, probability: float) -> fl
     return round(1 / (1 + math.exp(-(constant + slope * given + of_a_value * (asks_value and not best.label)))), 3)
 
 
-def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence], similarity: float) -> tuple[float, ...]:
-    """Return what speaks for the best sentence.
-
-    A constant, its score, its lead, its cosine, the coverage of the question by it and by all sentences, whether a name
-    of the question is in none, and ``similarity``: paraphrases have few of the words, and yet something like each.
-    """
+def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> tuple[float, ...]:
+    """Return what speaks for the best sentence: a constant, its score, its lead, cosine, coverage, names missing."""
     best = rows[0]
     rival = next((row for row in rows if row.sentence.number != best.sentence.number), None)
     covered = best.sentence.all_terms
@@ -318,7 +308,6 @@ def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence], similar
         question.coverage(covered),
         question.coverage(anywhere),
         float(bool(question.names - anywhere)),
-        similarity,
     )
 
 
