@@ -43,6 +43,7 @@ from pyarrow import parquet
 from benchmarks.killed_intake import HashedWords
 from benchmarks.workers import graph_hashes, vectors_of
 from kgrag import KnowledgeBase
+from kgrag.errors import StorageFailed
 from kgrag.settings import Settings
 
 __all__ = ["Found", "Trace", "compare", "main"]
@@ -343,7 +344,18 @@ def _vectors_left(path: Path) -> set[str]:
 
 
 def _opened(path: Path) -> KnowledgeBase:
-    return KnowledgeBase(path, settings=Settings(), embedder=HashedWords(), read_only=True)
+    """Open a knowledge base for reading; one whose making was killed is made whole first, as its message says."""
+
+    def opened(*, read_only: bool) -> KnowledgeBase:
+        return KnowledgeBase(path, settings=Settings(), embedder=HashedWords(), read_only=read_only)
+
+    try:
+        return opened(read_only=True)
+    except StorageFailed as error:
+        if "making was cut short" not in str(error):
+            raise
+        opened(read_only=False).close()
+        return opened(read_only=True)
 
 
 def _state(kb: KnowledgeBase) -> State:

@@ -67,6 +67,8 @@ def _open_for_reading(folder: Path) -> ox.Store:
                 view.release()
             time.sleep(0.01 * attempt)
     advice = "" if "ulimit" in str(failure) else " Mend it from a backup."
+    if "Column family not found" in str(failure):  # the process that made it was ended before it was whole
+        advice = " Its making was cut short, so nothing is in it yet: open it for writing once, and it is whole."
     raise StorageFailed(f"{folder} cannot be opened for reading: {str(failure).rstrip('.')}.{advice}") from failure
 
 

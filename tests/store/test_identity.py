@@ -21,7 +21,7 @@ from kgrag.errors import (
     StorageFailed,
     StoreLocked,
 )
-from kgrag.store import migrations
+from kgrag.store import identity, migrations
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.quad_store import QuadStore
 from kgrag.vocab import KG, SCHEMA_VERSION, VOID, XSD, number
@@ -43,6 +43,26 @@ def child(code: str, *arguments: object, **options: object) -> subprocess.Popen[
 
 
 HOLD = "store = OxigraphStore.open(Path(sys.argv[1])); print('open', flush=True); sys.stdin.readline()"
+
+
+def test_a_store_whose_making_was_killed_says_so_and_is_whole_once_it_is_opened_for_writing(folder: Path) -> None:
+    make = [sys.executable, "-c", "import sys, pyoxigraph; pyoxigraph.Store(sys.argv[1])"]
+    for attempt in range(40):
+        torn = folder.with_name(f"torn-{attempt}")
+        torn.mkdir(parents=True)
+        with subprocess.Popen([*make, str(torn)]) as making:
+            while not (torn / "CURRENT").is_file() and making.poll() is None:
+                pass
+            making.kill()
+        try:
+            identity.open_folder(torn, read_only=True)
+        except StorageFailed as error:
+            assert "Its making was cut short" in str(error)
+            break
+    else:
+        pytest.fail("no kill came before the store was whole")
+    OxigraphStore.open(torn).close()
+    OxigraphStore.open(torn, read_only=True).close()
 
 
 def test_what_was_published_is_there_after_opening_again(folder: Path) -> None:
