@@ -6,8 +6,8 @@ by whether the answer that the reader makes of it is right; those that a rule re
 development halves of ``reader_questions.jsonl`` with their packages (see ``reader_debian``), and sixty each of the
 development sets popqa and hotpot_train100 at half weight, whose evidence is found by BM25.
 
-What it printed on 2026-11-28 was better on these questions and no better on held-back ones, so that the weights there
-are still earlier ones.
+What it printed on 2026-11-28, with one more thing that spoke for a sentence, was better on these questions and worse on
+held-back ones, so that the weights there are still earlier ones.
 
 ``python -m benchmarks.reader_weights PACKAGES`` with KGRAG_DATA set.
 """
