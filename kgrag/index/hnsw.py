@@ -37,7 +37,7 @@ __all__ = [
     "ReadWriteLock",
 ]
 
-_MAX_ROWS_OUTSIDE_GRAPH = 50_000  # rows searched exactly, in under 2 ms, before a graph is worth its building
+_MAX_ROWS_OUTSIDE_GRAPH = 50_000  # rows searched exactly, in about 10 ms, before a graph is worth its building
 _MAX_KEYS_RANKED_EXACTLY = 5_000  # allowed keys that are looked at one by one
 _KEYS_PER_CANDIDATE = 4  # allowed keys that are looked at one by one in the time that the graph takes for a candidate
 _MIN_CANDIDATES_WITHIN = 256  # of a search within some keys: those that are further away are found less surely
@@ -214,7 +214,7 @@ class HnswIndex:
             near = near[allowed[near]]
             if len(near) >= k:
                 beyond = np.flatnonzero(allowed[graph.covered :]) + graph.covered
-                return np.concatenate([near, beyond])
+                return np.concatenate([np.sort(near), beyond])
             count *= 2
         return slots
 

@@ -20,6 +20,7 @@ __all__ = ["SlotTable", "Slots", "check_space_name", "rows_for", "unit_rows"]
 Slots = npt.NDArray[np.int64]
 
 _ROWS_PER_PIECE = 8192  # rows copied at once when a table is rewritten
+_ROWS_MULTIPLIED_PER_ROW_COPIED = 4  # in the same time
 _COSINE_ROUNDING = 1e-5  # more than float32 rounding moves a cosine, so that true ties survive the first pass
 
 
@@ -163,7 +164,7 @@ class SlotTable:
         self.saved = len(self)
 
     def best(self, vector: Vectors, k: int, slots: Slots | None = None) -> list[tuple[str, float]]:
-        """Rank live slots exactly (all, or ``slots``) by cosine with a unit vector of shape (d,); ties by IRI."""
+        """Rank live slots exactly, all or ascending ``slots``, by cosine with a unit vector of shape (d,); ties by IRI."""
         near = self._leading(vector, k, slots)
         exact = np.multiply(self.rows(near), vector, dtype=np.float64).sum(axis=1)
         cosines = np.clip(exact, -1.0, 1.0).tolist()
@@ -172,17 +173,33 @@ class SlotTable:
 
     def _leading(self, vector: Vectors, k: int, slots: Slots | None) -> Slots:
         """Return the slots of the k best float32 cosines and of all that rounding might put among them."""
-        if slots is None or len(slots) > len(self) // 4:
-            scores = np.concatenate([block @ vector for _, block in self._placed()] or [np.empty(0, np.float32)])
-            chosen = np.flatnonzero(self.alive) if slots is None else slots
-            scores = scores[chosen]
-        else:
-            chosen, scores = slots, self.rows(slots) @ vector
+        chosen = np.flatnonzero(self.alive) if slots is None else slots
+        scores = self._scores(vector, chosen)
         if len(chosen) <= k:
             return chosen
         bar = np.partition(scores, len(scores) - k)[len(scores) - k] - _COSINE_ROUNDING
         leading: Slots = chosen[scores >= bar]
         return leading
+
+    def _scores(self, vector: Vectors, slots: Slots) -> Vectors:
+        """Return the float32 cosines of ascending slots.
+
+        Rows that lie close together, such as all those that no graph has yet, are multiplied where they lie: to copy
+        one takes about four times as long as to multiply it.
+        """
+        scores = [np.empty(0, np.float32)]
+        for start, block in self._placed():
+            first, end = np.searchsorted(slots, (start, start + len(block)))
+            if first == end:
+                continue
+            inside = slots[first:end] - start
+            cost = np.arange(len(inside)) * _ROWS_MULTIPLIED_PER_ROW_COPIED + (inside[-1] - inside)
+            dense = int(np.argmin(cost))  # rows before it are copied, all from it to the last one are multiplied
+            scores += [
+                block[inside[:dense]] @ vector,
+                (block[inside[dense] : inside[-1] + 1] @ vector)[inside[dense:] - inside[dense]],
+            ]
+        return np.concatenate(scores)
 
     def _placed(self) -> Iterator[tuple[int, Vectors]]:
         start = 0
