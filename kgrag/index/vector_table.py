@@ -164,7 +164,7 @@ class SlotTable:
         self.saved = len(self)
 
     def best(self, vector: Vectors, k: int, slots: Slots | None = None) -> list[tuple[str, float]]:
-        """Rank live slots exactly, all or ascending ``slots``, by cosine with a unit vector of shape (d,); ties by IRI."""
+        """Rank live slots exactly, all or ascending ones, by cosine with a unit vector of shape (d,); ties by IRI."""
         near = self._leading(vector, k, slots)
         exact = np.multiply(self.rows(near), vector, dtype=np.float64).sum(axis=1)
         cosines = np.clip(exact, -1.0, 1.0).tolist()
