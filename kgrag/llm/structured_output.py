@@ -26,7 +26,17 @@ from kgrag.errors import ReplyCut, ReplyUnusable
 from kgrag.late_patterns import late_re
 from kgrag.model import Completion
 
-__all__ = ["MAX_DEPTH", "json_of", "lacks_end", "parse_json", "problem", "reply", "text_of", "with_data"]
+__all__ = [
+    "MAX_DEPTH",
+    "json_of",
+    "lacks_end",
+    "parse_json",
+    "problem",
+    "reply",
+    "text_of",
+    "with_data",
+    "without_thoughts",
+]
 
 MAX_DEPTH = 200
 """The deepest nesting of objects and arrays that is read, since reading and checking recurse."""
@@ -46,7 +56,7 @@ _MAX_CHARACTERS_SHOWN = 160
 
 
 def text_of(completion: Completion) -> str:
-    """Return the text of a reply that is whole.
+    """Return the text of a reply that is whole, without the reasoning before it.
 
     Raises:
         ReplyCut: it was cut.
@@ -55,7 +65,10 @@ def text_of(completion: Completion) -> str:
     _refuse_cut(completion)
     if completion.problem:
         raise ReplyUnusable(completion.problem)
-    return completion.text
+    text = without_thoughts(completion.text)
+    if completion.text and not text.strip():
+        raise ReplyUnusable("the reply has reasoning, and nothing behind it")
+    return text
 
 
 def json_of(completion: Completion, *, checked: bool = True) -> Any:
@@ -111,6 +124,16 @@ def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     except UnreadableReplyError as error:
         first_problem = first_problem or str(error)
     return None, first_problem
+
+
+def without_thoughts(text: str) -> str:
+    """Return a text without what a model wrote as reasoning before it; "" where there is nothing else.
+
+    >>> [without_thoughts(text) for text in ("<think>A crop?</think>Soybean.", "<think>A crop? Let me", "Soybean.")]
+    ['Soybean.', '', 'Soybean.']
+    """
+    answer = _THOUGHT.sub("", text.strip(), count=1) if "</think>" in text else text
+    return "" if answer.lstrip().startswith("<think>") else answer
 
 
 def with_data(completion: Completion, schema: Mapping[str, Any]) -> Completion:
