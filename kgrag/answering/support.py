@@ -4,8 +4,9 @@ The rest of a sentence may be worded in any way, and whether it follows is the m
 a wrong name makes an answer false, and either is stated in the cited text or not. Compared are written forms
 (``kgrag.text.figures``): nothing is converted or computed. A sum that the model made is therefore not supported.
 
-Not found out: two values of one cited text that were exchanged, and a name of one word that begins a sentence and is
-nowhere in the evidence, which cannot be told from a common word. Names are compared in English sentences only; other
+Not found out: values of one cited text that were exchanged between things without names (between others:
+``kgrag.answering.exchanged_values``), and a name of one word that begins a sentence and is nowhere in the evidence,
+which cannot be told from a common word. Names are compared in English sentences only; other
 languages inflect them, or begin every noun with a capital.
 """
 
@@ -19,6 +20,7 @@ from functools import lru_cache
 
 import regex
 
+from kgrag.answering.exchanged_values import exchanged
 from kgrag.late_patterns import late_regex
 from kgrag.text.figures import MONTHS, Date, Quantity, dates, denominators, quantities, units, without_dates
 from kgrag.text.sentences import STOP_WORDS, split, stem, word_set, words
@@ -57,6 +59,17 @@ _GIVEN = late_regex(
     r"(?P<name>[\p{L}_$][\p{L}\p{M}\p{N}_.-]*)\s*(?:\(\s*(?P<label>\p{L}+)\s*[:=]?|(?P<label>=))\s*(?P<number>\p{N}+(?:[.,]\p{N}+)*)"
 )
 """A number that is given to a name: "timeout (default: 30 s)", "timeout = 30"."""
+_SHARES = tuple(
+    (late_regex(rf"\b(?:{word})\b", regex.IGNORECASE), late_regex(rf"\b(?:{word}|{form})\b|{sign}", regex.IGNORECASE))
+    for word, form, sign in (
+        ("half|halves", "halv\\p{L}+|one in two|0?[.]5|[35]0|mid\\p{L}*", "½|1/2"),
+        ("(?:a|one|two)[ -]thirds?", "thirds?|one in three|33|6[67]", "⅓|⅔|[12]/3"),
+        ("(?:a|one|three)[ -]quarters?", "quarters?|quarterly|one in four|0?[.][27]5|15|25|45|75", "¼|¾|[13]/4"),
+        ("twice|double|doubles|doubled", "doubl\\p{L}+|two|2|200|both", "×"),
+        ("three times|thrice|triple|triples|tripled", "tripl\\p{L}+|treble\\p{L}*|three|3|300", "×"),
+    )
+)
+"""Shares and multiples in words, each with the forms in which a text may have it."""
 _TERM = late_regex(r"\p{N}+|[\p{L}\p{M}]+")
 _DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
 _MIN_DEMONYM_STEM = 4
@@ -94,6 +107,7 @@ def unsupported(sentence: str, ground: Ground) -> list[str]:
     cited = "\n".join(ground.cited)
     figures = [*_dates_missing(sentence, cited, ground), *_quantities_missing(sentence, cited, ground)]
     figures += [*_given_otherwise(sentence, cited), *_releases_missing(sentence, ground)]
+    figures += [*exchanged(sentence, cited), *_shares_missing(sentence, ground)]
     return list(dict.fromkeys([*figures, *_names_missing(sentence, ground)]))
 
 
@@ -156,6 +170,14 @@ def _given_otherwise(sentence: str, cited: str) -> list[str]:
         stated.setdefault((match["name"].strip("$").casefold(), match["label"]), set()).add(match["number"])
     given = [(match["name"].casefold(), match["label"], match["number"]) for match in _GIVEN.finditer(sentence)]
     return [number for name, label, number in given if number not in stated.get((name, label), {number})]
+
+
+def _shares_missing(sentence: str, ground: Ground) -> list[str]:
+    """Return the shares and multiples in words of a sentence ("a quarter", "twice") that its ground has in no form."""
+    stated = "\n".join([*ground.cited, *ground.about, *ground.facts, ground.question])
+    return [
+        match[0] for word, form in _SHARES for match in [word.search(sentence)] if match and not form.search(stated)
+    ]
 
 
 def _denied(sentence: str) -> list[str]:

@@ -27,9 +27,8 @@ from kgrag.cli.options import (
     WhereOption,
     budget_of,
     open_kb,
-    price_per_million,
 )
-from kgrag.cli.printing import answer_text, counts_line, note, print_json, with_price
+from kgrag.cli.printing import answer_text, counts_line, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import ServerOption, explained_by, query_through, read_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
@@ -37,7 +36,7 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.llm.budget import Budget
+    from kgrag.llm.costs import Price
     from kgrag.llm.reply_lengths import Forecast
     from kgrag.model import Hit
 
@@ -104,11 +103,10 @@ def ask(
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
             cost = opened.forecast(question, **asked)
-            _print_cost(cost, price_per_million(opened), as_json=format_ is not AnswerFormat.TEXT)
+            _print_cost(cost, opened.price(), as_json=format_ is not AnswerFormat.TEXT)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
-        asking = opened if budget is None else _within(budget, opened, question, asked)
-        answer = asking.ask(question, keep=keep, **asked)
+        answer = opened.ask(question, keep=keep, budget=budget, **asked)
         answer = with_unsupported(answer) if mark else answer
         if format_ is AnswerFormat.JSON:
             print_json(answer_json(answer, explain=explain))
@@ -118,17 +116,8 @@ def ask(
             typer.echo(answer_text(answer, explain=explain))
 
 
-def _within(budget: Budget, opened: KnowledgeBase, question: str, asked: Mapping[str, Any]) -> KnowledgeBase:
-    """Return a knowledge base that keeps to a budget. Raises BudgetSpent: the answer may cost more than that."""
-    from kgrag.llm.reading_by_rules import is_by_rules
-
-    if not is_by_rules(opened.model.identity):  # which costs nothing
-        budget.refuse_beyond(opened.forecast(question, **asked).most)
-    return opened.asking(opened.within(budget))
-
-
-def _print_cost(cost: Forecast, price: tuple[float, float] | None, *, as_json: bool) -> None:
-    counts = with_price(cost.counts(), price, digits=6)
+def _print_cost(cost: Forecast, price: Price | None, *, as_json: bool) -> None:
+    counts = cost.priced(price)
     if as_json:
         print_json({**counts, "note": cost.note})
     else:

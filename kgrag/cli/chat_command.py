@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,7 @@ from kgrag.errors import BudgetSpent, InputError, KgragError
 if TYPE_CHECKING:
     from kgrag.answering.conversation import FullQuestion
     from kgrag.answering.kept_conversations import KeptConversation
-    from kgrag.knowledge_base.question_calls import Conversation
+    from kgrag.knowledge_base.conversation_calls import Conversation
     from kgrag.model import Answer, AnswerSentence
 
 __all__ = ["register"]
@@ -69,12 +69,11 @@ def chat(
             _list(opened.conversations(), format_)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
-        asking = opened if budget is None else opened.asking(opened.within(budget))
-        talk = asking.conversation(session)
+        talk = opened.conversation(session, budget=budget)
         if talk.answers:
             last = talk.answers[-1]
             note(f"continuing “{talk.name}” after {last.turn} turns; the last question: {last.question}")
-        answered, failed = 0, 0
+        answered, problems = 0, list[KgragError]()
         for question in _questions():
             said = _Said(format_)
             try:
@@ -86,15 +85,13 @@ def chat(
                     k=k,
                     where=where or None,
                 )
-            except BudgetSpent:
-                raise
             except KgragError as error:
-                failed += 1
+                problems.append(error)
                 typer.echo(f"{type(error).__name__}: {error}", err=True)
             else:
                 answered += 1
                 said.rest(answer, explain=explain)
-        _end(talk, answered, failed)
+        _end(talk, answered, problems)
 
 
 def _questions() -> Iterator[str]:
@@ -149,13 +146,13 @@ class _Said:
         typer.echo(f"{answer_text(answer, explain=explain, is_said=self._sentences > 0)}\n")
 
 
-def _end(talk: Conversation, answered: int, failed: int) -> None:
-    """End with what the questions came to: 4 where some were not answered, 2 where none was."""
+def _end(talk: Conversation, answered: int, problems: Sequence[KgragError]) -> None:
+    """End with what the questions came to: 4 where some were not answered or not paid, 2 where none could be."""
     if talk.name and answered:
         note(f"kept as “{talk.name}”; `kgrag chat --session '{talk.name}'` continues it")
-    if failed and not answered:
-        raise InputError(f"none of {failed} questions could be answered.")
-    if failed:
+    if problems and not answered and not any(isinstance(error, BudgetSpent) for error in problems):
+        raise InputError(f"none of {len(problems)} questions could be answered.")
+    if problems:
         raise typer.Exit(PART_DONE)
 
 

@@ -12,8 +12,12 @@ from urllib.parse import quote
 from pydantic import TypeAdapter
 
 from kgrag.client.server_connection import Call
-from kgrag.http_api.json_schemas import (
+from kgrag.http_api.answer_schemas import (
+    AnswerCostReply,
     AnswerReply,
+    RetrievalReply,
+)
+from kgrag.http_api.json_schemas import (
     AuditReply,
     CheckReply,
     DocumentReply,
@@ -23,7 +27,6 @@ from kgrag.http_api.json_schemas import (
     IngestReply,
     Message,
     ReadyReply,
-    RetrievalReply,
 )
 from kgrag.http_api.write_schemas import (
     IndexListReply,
@@ -41,6 +44,7 @@ __all__ = ["JsonOperations"]
 
 _Reply = TypeVar("_Reply")
 _ASK = TypeAdapter[AnswerReply](AnswerReply)
+_ASK_COST = TypeAdapter[AnswerCostReply](AnswerCostReply)
 _RETRIEVE = TypeAdapter[RetrievalReply](RetrievalReply)
 _CHECK = TypeAdapter[CheckReply](CheckReply)
 _VALIDATE = TypeAdapter[AuditReply](AuditReply)
@@ -86,6 +90,9 @@ class JsonOperations:
         where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
         history: list[Message] | None = None,
         session: str | None = None,
+        max_completions: int | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
         explain: bool | None = None,
         keep: bool | None = None,
     ) -> AnswerReply:
@@ -102,8 +109,38 @@ class JsonOperations:
                     "where": where,
                     "history": history,
                     "session": session,
+                    "max_completions": max_completions,
+                    "max_tokens": max_tokens,
+                    "max_cost": max_cost,
                     "explain": explain,
                     "keep": keep,
+                },
+            )
+        )
+
+    def ask_cost(
+        self,
+        question: str,
+        *,
+        method: str | None = None,
+        k: int | None = None,
+        where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
+        history: list[Message] | None = None,
+        session: str | None = None,
+    ) -> AnswerCostReply:
+        """Return what an answer would cost; nothing is asked of the language model."""
+        return self._call(
+            Call(
+                "POST",
+                "/ask/cost",
+                _ASK_COST,
+                json={
+                    "question": question,
+                    "method": method,
+                    "k": k,
+                    "where": where,
+                    "history": history,
+                    "session": session,
                 },
             )
         )

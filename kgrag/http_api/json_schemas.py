@@ -11,7 +11,7 @@ from kgrag.http_api.content_schemas import ListedDocument, PatternReply
 
 __all__ = [
     "AddParameters",
-    "AnswerReply",
+    "AnswerCostRequest",
     "AskRequest",
     "AuditReply",
     "AuditRequest",
@@ -30,7 +30,6 @@ __all__ = [
     "ProblemReply",
     "ReadDocument",
     "ReadyReply",
-    "RetrievalReply",
     "RetrieveRequest",
     "UnreadFile",
     "ValidateRequest",
@@ -72,8 +71,8 @@ class Message(_Request):
     content: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
-class AskRequest(_Request):
-    """A question to be answered."""
+class AnswerCostRequest(_Request):
+    """A question whose answer is planned."""
 
     question: Question
     method: Method = DEFAULT_METHOD
@@ -83,7 +82,20 @@ class AskRequest(_Request):
         default=[], description="What was said before, the oldest first; the question may be a follow-up."
     )
     session: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = Field(
-        default="", description="Name of a conversation that goes on and is kept. Needs a key that may write."
+        default="",
+        description="Name of a conversation that goes on; an answer is kept there, with a key that may write.",
+    )
+
+
+class AskRequest(AnswerCostRequest):
+    """A question to be answered. What may cost more than a limit is not asked (429)."""
+
+    max_completions: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="The most requests to the language model."
+    )
+    max_tokens: Annotated[int, Field(ge=0)] | None = Field(default=None, description="The most tokens, in and out.")
+    max_cost: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="What tokens may cost, in the currency of the server's [prices]."
     )
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
@@ -155,18 +167,6 @@ class ValidateRequest(_Request):
     limit: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=1000, description="Results that are returned; counts are exact."
     )
-
-
-class PlaceReply(BaseModel):
-    """Where a person can open a passage; what its document does not have is left out."""
-
-    title: str = ""
-    id: str = Field(default="", description="What its source calls the document.")
-    locations: list[str] = Field(default=[], description="Files, or records of files, that hold the document.")
-    url: str = ""
-    page: int = Field(default=0, description="Counts from 1.")
-    heading: str = ""
-    metadata: dict[str, Any] = {}
 
 
 class DocumentRequest(_Request):
@@ -322,110 +322,6 @@ class ReadyReply(BaseModel):
 
     status: Literal["ready"]
     revision: int
-
-
-class SpanReply(BaseModel):
-    """A place in a document: characters of its text."""
-
-    chunk: str
-    document: str
-    start: int
-    end: int
-    place: PlaceReply | None = None
-
-
-class HitReply(BaseModel):
-    """A piece of evidence; scores compare within one reply only, larger is better."""
-
-    iri: str
-    kind: str
-    text: str
-    score: float
-    attributes: dict[str, Any]
-    sources: list[SpanReply]
-
-
-class CitationReply(BaseModel):
-    """A quote from a stored document: `quote` is its characters `start` to `end`."""
-
-    quote: str
-    document: str
-    chunk: str
-    start: int
-    end: int
-    place: PlaceReply | None = None
-    derived: str = Field(
-        default="", description="Words that a model wrote from this chunk, where no sentence of it carries them."
-    )
-
-
-class ValueReply(BaseModel):
-    """A short answer, cut out of a citation (`citation` counts from 0); `unit` is that of a number."""
-
-    kind: Literal["entity", "text", "number", "date", "boolean", "choice"]
-    text: str
-    value: bool | int | float | str | None = Field(
-        default=None, description="In normal form, where it is not the text."
-    )
-    unit: str = ""
-    iri: str = ""
-    citation: int | None = None
-
-
-class UsageReply(BaseModel):
-    """What the answer cost; completions that were known already cost nothing."""
-
-    completions: int
-    input_tokens: int
-    output_tokens: int
-
-
-class ExplainReply(BaseModel):
-    """What was dropped because no stored text supports it, and notes for a person."""
-
-    dropped: dict[str, int]
-    notes: list[str]
-
-
-class UnsupportedReply(BaseModel):
-    """A sentence that was left out of an answer: what it cites lacks `missing`; `place` sentences are before it."""
-
-    sentence: str
-    missing: list[str]
-    place: int
-
-
-class AnswerReply(BaseModel):
-    """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not support an answer."""
-
-    question: str
-    text: str
-    method: str
-    unknown: bool
-    values: list[ValueReply]
-    citations: list[CitationReply]
-    unsupported: list[UnsupportedReply] = []
-    hits: list[HitReply]
-    usage: UsageReply
-    not_stated: str = Field(default="", description="What of the question the evidence leaves open.")
-    asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
-    unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
-    conversation: str = Field(default="", description="The session.")
-    turn: int | None = Field(default=None, description="Its place in the session, from 1.")
-    confidence: float | None = Field(default=None, description="Probability that it is right, where the model has one.")
-    nearest: list[CitationReply] = Field(default=[], description="Without an answer: what comes nearest to one.")
-    sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")
-    explain: ExplainReply | None = Field(default=None, description="Where it was asked for.")
-
-
-class RetrievalReply(BaseModel):
-    """Evidence, best first."""
-
-    question: str
-    method: str
-    k: int
-    hits: list[HitReply]
-    latency_ms: dict[Literal["embed", "search", "total"], float]
 
 
 class CheckReply(BaseModel):

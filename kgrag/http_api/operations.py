@@ -5,11 +5,12 @@ The routes, ``/openapi.json``, ``/docs`` and ``kgrag.client`` all follow ``OPERA
 
 from __future__ import annotations
 
+from kgrag.http_api.answer_schemas import AnswerCostReply, AnswerReply, RetrievalReply
 from kgrag.http_api.api_operation import BINARY, TEXT, ApiOperation, schema_of
 from kgrag.http_api.content_operations import CONTENT_OPERATIONS
 from kgrag.http_api.json_schemas import (
     AddParameters,
-    AnswerReply,
+    AnswerCostRequest,
     AskRequest,
     AuditReply,
     AuditRequest,
@@ -26,7 +27,6 @@ from kgrag.http_api.json_schemas import (
     IntakeParameters,
     ReadDocument,
     ReadyReply,
-    RetrievalReply,
     RetrieveRequest,
     ValidateRequest,
     WritesParameters,
@@ -50,7 +50,7 @@ from kgrag.http_api.write_schemas import (
 __all__ = ["ANSWER_OPERATIONS", "OPERATIONS"]
 
 _COMMON = ("400", "409", "413", "415", "422", "503", "504")
-_ASKING = (*_COMMON, "401", "403", "406", "501")
+_ASKING = (*_COMMON, "401", "403", "406", "429", "501")
 _WRITING = ("400", "401", "403", "413", "415", "422", "503")
 ANSWER_OPERATIONS = (
     ApiOperation(
@@ -62,6 +62,14 @@ ANSWER_OPERATIONS = (
         _ASKING,
         streams="Events `hits`, `sentence` (each once its citations are found), `done` (the whole answer), `problem`.",
         replies={"application/ld+json": {"type": "object", "description": "The graph that a kept answer has."}},
+    ),
+    ApiOperation(
+        "ask_cost",
+        "/ask/cost",
+        "Return what an answer would cost; nothing is asked of the language model",
+        AnswerCostRequest,
+        AnswerCostReply,
+        _ASKING,
     ),
     ApiOperation(
         "retrieve", "/retrieve", "Return the evidence only, best first", RetrieveRequest, RetrievalReply, _ASKING

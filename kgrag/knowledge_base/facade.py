@@ -20,8 +20,8 @@ from kgrag.errors import InputError, UnknownName
 from kgrag.index.ontology_prefixes import ontology_prefixes
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
+from kgrag.knowledge_base.conversation_calls import ConversationCalls
 from kgrag.knowledge_base.export_calls import ExportCalls
-from kgrag.knowledge_base.question_calls import QuestionCalls
 from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import BuildReport, Publication
 from kgrag.ports import Progress
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["KnowledgeBase"]
 
 
-class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
+class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
     """One knowledge base: a folder, or memory.
 
     Args:

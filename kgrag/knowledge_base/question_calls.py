@@ -1,4 +1,4 @@
-"""The calls of ``KnowledgeBase`` that ask: questions in words, conversations, SPARQL."""
+"""The calls of ``KnowledgeBase`` that ask: questions in words, what they cost, SPARQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgrag.answering import cited_answers, kept_answers, kept_conversations
+from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.conversation import (
     FullQuestion,
     History,
@@ -25,7 +25,6 @@ from kgrag.answering.conversation import (
 from kgrag.answering.evidence_budget import LEAST_SHARE, MOST_HITS, within_budget
 from kgrag.answering.feedback import Verdict, feedback_draft
 from kgrag.answering.follow_ups import Alike
-from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
 from kgrag.capabilities import Answers, AnswersAmong, AnswersExactly, LeftToEvidence, OwnAnswer, among
 from kgrag.declarations import DEFAULT_METHOD
@@ -40,15 +39,16 @@ from kgrag.querying.written_results import WrittenTriples
 from kgrag.telemetry import Attributes, in_context, spanned
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from kgrag.llm.budget import Budget
     from kgrag.llm.reply_lengths import Forecast
 
-__all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
+__all__ = ["QuestionCalls", "answer_attributes"]
 
 _LOG = logging.getLogger(__name__)
 _CANDIDATES_PER_HIT = 4  # of a reranker
-_TURNS_BEHIND = 4
 _LOOKED_UP = 3  # passages for a name that no hit is about
-"""Turns of a conversation whose words a question may have: a language model is shown so many."""
 
 
 def answer_attributes(answer: Answer) -> Attributes:
@@ -181,12 +181,14 @@ class QuestionCalls(DocumentCalls):
         where: Where | None = None,
         evidence_tokens: int | None = None,
         on_sentence: Callable[[AnswerSentence], None] | None = None,
+        budget: Budget | None = None,
     ) -> Answer:
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
         ``rerank`` the answer is written from the reranked hits, whatever the method, and with ``evidence_tokens`` from
-        those that fit, but where stated facts answer it (auto, poly_rag). Raises what ``retrieve`` raises.
+        those that fit, but where stated facts answer it (auto, poly_rag). Raises what ``retrieve`` raises, and
+        ``BudgetSpent`` where the answer may cost more than the budget.
 
         Args:
             question: what is asked; with a history it may be a follow-up ("And lentil?").
@@ -199,7 +201,13 @@ class QuestionCalls(DocumentCalls):
             where: as of ``retrieve``.
             evidence_tokens: as of ``retrieve``.
             on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
+            budget: the most that the answer may cost; what may cost more is not asked.
         """
+        if budget is not None:
+            limits: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where}
+            limits |= {"history": history, "evidence_tokens": evidence_tokens}
+            within = self.affording(budget, question, **limits)
+            return within.ask(question, **limits, keep=keep, on_sentence=on_sentence)
         full = self.full_question(question, history)
         from_hits = self.answers_from_hits(method, rerank=rerank, evidence_tokens=evidence_tokens)
         own = LeftToEvidence() if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
@@ -283,18 +291,6 @@ class QuestionCalls(DocumentCalls):
         turns = [*turns_of(history), Turn("user", question)]
         return full_question(turns, self.model, alike or likeness(self.embedder))
 
-    def conversation(self, name: str = "") -> Conversation:
-        """Return a conversation, whose questions may be follow-ups; one with a name is kept in the store.
-
-        Args:
-            name: continues the conversation of this name, or begins it; "" for one that is not kept.
-        """
-        return Conversation(self, name)
-
-    def conversations(self) -> list[KeptConversation]:
-        """Return the kept conversations, the one that was asked last first."""
-        return kept_conversations.conversations(self.store)
-
     def planned_cost(self, question: str, **asked: Any) -> Usage:
         """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
         return self.forecast(question, **asked).usage
@@ -308,8 +304,38 @@ class QuestionCalls(DocumentCalls):
         from kgrag.llm.reply_lengths import forecast
 
         planning = PlannedModel(self.model)
-        self.asking(planning).ask(question, **asked)
+        self.asking(planning).ask(question, **{**asked, "keep": False, "on_sentence": None, "budget": None})
         return forecast(planning.plan, self.model_for(asked.get("method", DEFAULT_METHOD)))
+
+    def affording(self, budget: Budget, question: str, **asked: Any) -> Self:
+        """Return this knowledge base with a budget, where a question may not cost more than that.
+
+        It shares everything else, and is not to be closed.
+
+        Args:
+            budget: what is to be spent; an answer that costs more than was foreseen is broken off there.
+            question: as of ``ask``.
+            asked: the other arguments of ``ask``.
+
+        Raises:
+            BudgetSpent: it may cost more; nothing was asked of the language model.
+        """
+        view = self.asking(self.within(budget))
+        view.refuse_beyond_budget(question, **asked)
+        return view
+
+    def refuse_beyond_budget(self, question: str, **asked: Any) -> None:
+        """Refuse a question that may cost more than is left of the budget that ``within`` set.
+
+        Raises:
+            BudgetSpent: it may; nothing was asked of the language model.
+        """
+        from kgrag.llm.budget import BudgetedModel
+        from kgrag.llm.reading_by_rules import is_by_rules
+
+        asking = getattr(self.model, "inner", self.model)  # in a cache, which is free
+        if isinstance(asking, BudgetedModel) and not is_by_rules(asking.identity):
+            asking.refuse_beyond(self.forecast(question, **asked).most)
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> OwnAnswer:
         """Return the answer of a method that answers by itself, unless it leaves that to what it retrieves.
@@ -442,58 +468,3 @@ def _refuse_empty(question: str, k: int) -> None:
         raise InputError("the question is empty. Ask something.")
     if k < 1:
         raise InputError(f"k is {k}; at least one hit must be asked for.")
-
-
-class Conversation:
-    """Questions that may be follow-ups of those before them; its answers are kept as graphs where it has a name.
-
-    >>> from kgrag.knowledge_base import KnowledgeBase
-    >>> from kgrag.model import Document
-    >>> from kgrag.testing import HashEmbedder
-    >>> with KnowledgeBase(embedder=HashEmbedder()) as kb:
-    ...     _ = kb.add(Document("In the Hill Zone, chickpea is sown in March."))
-    ...     talk = kb.conversation()
-    ...     answers = talk.ask("When is chickpea sown in the Hill Zone?"), talk.ask("And in the Coastal Zone?")
-    >>> answers[1].asked, answers[1].question
-    ('And in the Coastal Zone?', 'When is chickpea sown in the Coastal Zone?')
-    """
-
-    def __init__(self, knowledge_base: QuestionCalls, name: str = "") -> None:
-        self.name = " ".join(name.split())
-        self._kb = knowledge_base
-        self._answers: list[Answer] | None = None if self.name else []
-
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        """The turns so far, each with what was written, its full question and its answer, in order."""
-        if self._answers is None:
-            store = self._kb.store
-            kept = kept_conversations.answers(self.name, store)
-            self._answers = [placed_answer(answer, store) for answer in kept]
-        return tuple(self._answers)
-
-    def ask(self, question: str, *, on_question: Callable[[FullQuestion], None] | None = None, **asked: Any) -> Answer:
-        """Answer the next question.
-
-        Args:
-            question: may leave out what was said before.
-            on_question: called with the full question, before anything is searched.
-            asked: as of ``KnowledgeBase.ask``, but for the history and ``keep``.
-
-        Raises:
-            NotWritable: it has a name, and the knowledge base is read only.
-        """
-        full = self._kb.full_question(question, self.answers)
-        if on_question is not None:
-            on_question(full)
-        return self.add(answer_in_turn(self._kb.ask(full.text, **asked), question, full))
-
-    def add(self, answer: Answer) -> Answer:
-        """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""
-        before = self.answers
-        turn = max((one.turn for one in before), default=0) + 1
-        answer = replace(answer, turn=turn, conversation=self.name)
-        if self.name:
-            self._kb.keep(answer, after=before[-_TURNS_BEHIND:] if answer.asked else ())
-        self._answers = [*before, answer]
-        return answer

@@ -12,6 +12,7 @@ from kgrag.ports import LanguageModel, StreamsText
 
 __all__ = ["Budget", "BudgetedModel"]
 
+_NOTHING = Usage()
 _AT_ONCE = 16
 """Prompts handed on together where tokens are limited: what they cost is known only afterwards."""
 
@@ -43,28 +44,35 @@ class Budget:
         if self.money is not None and self.price is None:
             raise InvalidSettings("a budget in money needs the price of the model. Set it in kgrag.toml, [prices].")
 
-    def refuse_beyond(self, most: Usage) -> None:
-        """Refuse what may cost more than the budget, before anything is asked: an answer that is broken off is lost.
+    def refuse_beyond(self, most: Usage, spent: Usage = _NOTHING) -> None:
+        """Refuse what may cost more than is left, before anything is asked: an answer that is broken off is lost.
 
         Args:
             most: the most that it may cost, nine times in ten.
+            spent: what was spent of the budget before.
 
         Raises:
-            BudgetSpent: that is more than the budget.
+            BudgetSpent: that is more than is left.
         """
-        tokens = most.input_tokens + most.output_tokens
-        price = 0.0 if self.price is None else self.price.of(most)
         limits = (
-            ("completions", most.completions, self.completions),
-            ("tokens", tokens, self.tokens),
-            ("of money", round(price, 6), self.money),
+            ("completions", most.completions, spent.completions, self.completions),
+            ("tokens", _tokens(most), _tokens(spent), self.tokens),
+            ("of money", self._in_money(most), self._in_money(spent), self.money),
         )
-        for unit, cost, limit in limits:
-            if limit is not None and cost > limit:
+        for unit, cost, used, limit in limits:
+            if limit is not None and used + cost > limit:
+                left = f"{max(round(limit - used, 6), 0):,} of the budget of {limit:,} are left"
                 raise BudgetSpent(
-                    f"this may cost {cost:,} {unit}, and the budget is {limit:,}. Nothing was asked of the model. "
-                    "Raise the budget, or see with --dry-run what it costs about."
+                    f"this may cost {cost:,} {unit}, and {left if used else f'the budget is {limit:,}'}. "
+                    "Nothing was asked of the model. Raise the budget; a dry run counts what this costs about."
                 )
+
+    def _in_money(self, usage: Usage) -> float:
+        return 0.0 if self.price is None else round(self.price.of(usage), 6)
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 class BudgetedModel:
@@ -79,6 +87,10 @@ class BudgetedModel:
     def identity(self) -> str:
         """That of the model behind."""
         return self._inner.identity
+
+    def refuse_beyond(self, most: Usage) -> None:
+        """Refuse what may cost more than is left of the budget. Raises BudgetSpent."""
+        self._budget.refuse_beyond(most, self.spent)
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
         """Return one completion per prompt, in order. Raises what ``as_completed`` raises."""
@@ -127,8 +139,7 @@ class BudgetedModel:
         if self._budget.completions is not None:
             room = min(room, max(self._budget.completions - self.spent.completions, 0))
         if self._budget.tokens is not None:
-            used = self.spent.input_tokens + self.spent.output_tokens
-            room = 0 if used >= self._budget.tokens else min(room, _AT_ONCE)
+            room = 0 if _tokens(self.spent) >= self._budget.tokens else min(room, _AT_ONCE)
         if self._budget.money is not None and self._budget.price is not None:
             room = 0 if self._budget.price.of(self.spent) >= self._budget.money else min(room, _AT_ONCE)
         return room

@@ -73,8 +73,8 @@ class FunctionModel:
             if not isinstance(text, str):
                 kind = type(text).__name__
                 raise InvalidSettings(f"model {name_of(self._function)} returned {kind}. Return the reply as a str.")
-            data, problem = (None, "") if schema is None else structured_output.reply(text, schema)
-            yield index, Completion(text, data, model=self.identity, usage=Usage(completions=1), problem=problem)
+            completion = Completion(text, model=self.identity, usage=Usage(completions=1))
+            yield index, completion if schema is None else structured_output.with_data(completion, schema)
 
 
 class FunctionEmbedder:

@@ -172,8 +172,7 @@ class OpenAIModel:
         if first.problem:
             return first
         if reader.passed_on or prompt.schema is None:
-            data, problem = structured_output.reply(first.text, prompt.schema) if prompt.schema else (None, "")
-            return replace(first, data=data, problem=problem)
+            return structured_output.with_data(first, prompt.schema) if prompt.schema else first
         return self._mended(prompt, question, first, Event())
 
     def close(self) -> None:
@@ -210,8 +209,7 @@ class OpenAIModel:
         second = replace(second, usage=first.usage + second.usage)
         if second.problem:
             return second
-        data, problem = structured_output.reply(second.text, schema)
-        return replace(second, data=data, problem=problem)
+        return structured_output.with_data(second, schema)
 
     def _ask(
         self, prompt: Prompt, messages: Sequence[Message], stopping: Event, reader: StreamReader | None = None
@@ -315,7 +313,8 @@ def _is_closed(schema: object) -> bool:
 
 def _ending(choice: Mapping[str, Any], usage: Usage, limit: int | None) -> tuple[_Finish, str]:
     """Return why a reply ends, and what is wrong with that ("" when it ends by itself)."""
-    if choice.get("finish_reason") in _CUT_WORDS:
+    is_at_limit = limit is not None and usage.output_tokens >= limit  # some services call that "stop"
+    if choice.get("finish_reason") in _CUT_WORDS or is_at_limit:
         tokens = f" after {usage.output_tokens:,} tokens" if usage.output_tokens else ""
         asked = f"{limit:,}, as asked for" if limit else "the service's own"
         return "length", f"the reply was cut{tokens}; the limit is {asked}. Set KGRAG_MAX_TOKENS higher."

@@ -11,8 +11,8 @@ header, line by line:
 ``expect names 0.5 of text``           share of the names of an input that the reply keeps, at least
 =====================================  =========================================================================
 
-Refusals are faults of every prompt with such lines, and preambles of those that ask for plain text. Words that an input
-has may begin its reply.
+Refusals are faults of every prompt with such lines, and words about the reply at its begin or end of those that ask for
+plain text. Words that an input has may begin and end its reply.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import regex
 from kgrag import prompting
 from kgrag.errors import UnknownName
 from kgrag.late_patterns import late_regex
+from kgrag.llm.structured_output import without_thoughts
 from kgrag.llm.text_marks import strings
 from kgrag.model import Completion, Prompt
 from kgrag.text.sentences import content_words
@@ -34,15 +35,26 @@ __all__ = ["fault", "judged"]
 
 _REFUSAL = late_regex(
     r"""\s*["'*]*(?:i['’]?m\s+(?:so\s+|very\s+)?(?:sorry|afraid|unable)|i\s+am\s+(?:sorry|unable|not\s+able)|sorry\b
-    |i\s+apologi[sz]e|i\s+(?:cannot|can['’]?t|won['’]?t)\b|as\s+an?\s+(?:ai|language\s+model|large)\b
+    |(?:my\s+)?apologies\b|i\s+(?:apologi[sz]e|regret|must\s+decline)|i\s+(?:cannot|can['’]?t|won['’]?t)\b|as\s+an?\s+(?:ai|language\s+model|large)\b
     |unfortunately,?\s+i\b|i\s+(?:do\s+not|don['’]t)\s+(?:have|see)\b|please\s+(?:provide|share|send)\b
-    |it\s+(?:seems|looks\s+like|appears)\s+(?:that\s+)?(?:you|no\s+text|there\s+is\s+no))""",
+    |it\s+(?:seems|looks\s+like|appears)\s+(?:that\s+)?(?:you|no\s+text|there\s+is\s+no)
+    |es\s+tut\s+mir\s+leid|leider\s+kann\s+ich|lo\s+siento|je\s+suis\s+désolé|désolé\b|mi\s+dispiace
+    |(?:n/?a|none|no\s+(?:text|summary|content))[.\s]*\Z)""",
     flags=regex.IGNORECASE | regex.VERBOSE,
 )
 _PREAMBLE = late_regex(
-    r"""\s*["'*]*(?:(?:sure|certainly|of\s+course|absolutely|okay|great)\s*[!,.:]
+    r"""\s*["'*#]*(?:(?:sure|certainly|of\s+course|absolutely|okay|ok|great|got\s+it|no\s+problem|understood)\s*[!,.:]
+    |here\s+you\s+go\b
     |(?:here(?:['’]s|\s+is|\s+are)|below\s+is|the\s+following\s+is|i(?:['’]ve|\s+have))\b[^\n.:]{0,120}
-     \b(?:rewritten|rewrite|paragraph|summary|summari[sz]ed|version|text|facts?|response|passages?)\b[^\n.:]{0,80}:)""",
+     \b(?:rewritten|rewrite|paragraph|summary|summari[sz]ed|version|text|facts?|response|passages?)\b[^\n.:]{0,80}:
+    |i(?:['’]ve|\s+have)\s+(?:rewritten|revised|summari[sz]ed)\b
+    |(?:the\s+|this\s+)?(?:(?:rewritten|revised|summari[sz]ed)\s+)?(?:paragraph|passage|text|version|summary)
+     (?:\s+is\s+as\s+follows|\s+(?:has\s+been|was)\s+(?:rewritten|revised|summari[sz]ed)[^\n:]{0,80})?["'*\s]*(?:[:\n]))""",
+    flags=regex.IGNORECASE | regex.VERBOSE,
+)
+_CLOSING = late_regex(
+    r"""(?:(?:please\s+)?let\s+me\s+know\b|(?:please\s+)?feel\s+free\s+to\b|(?:i\s+)?hope\s+(?:this|that)\s+helps\b
+    |\(?note:\s+(?:i|the\s+(?:above|rewritten))\b)[^\n]{0,200}\Z""",
     flags=regex.IGNORECASE | regex.VERBOSE,
 )
 _EXPECTED = late_regex(
@@ -75,13 +87,16 @@ def fault(prompt: Prompt, completion: Completion) -> str:
     expected = _expected(prompt.name)
     if not expected:
         return ""
-    texts = list(strings(completion.data)) if completion.data is not None else [completion.text]
+    texts = list(strings(completion.data)) if completion.data is not None else [without_thoughts(completion.text)]
     reply = " ".join(texts)
     source = " ".join(strings(prompt.variables))
     opening = _REFUSAL.match(reply) or (_PREAMBLE.match(reply) if completion.data is None else None)
     if opening and opening[0].strip().casefold() not in source.casefold():
         kind = "refuses" if _REFUSAL.match(reply) else "begins with words about itself"
         return f"the reply {kind}: {reply.strip()[:80]!r}"
+    closing = _CLOSING.search(reply.strip()) if completion.data is None else None
+    if closing and closing[0].casefold() not in source.casefold():
+        return f"the reply ends with words about itself: {closing[0][:80]!r}"
     return next(filter(None, (_departure(one, reply, prompt.variables) for one in expected)), "")
 
 

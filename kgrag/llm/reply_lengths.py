@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from kgrag.llm.costs import planned
+from kgrag.llm.costs import Price, planned
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -141,9 +141,17 @@ class Forecast:
 
     def counts(self) -> dict[str, int]:
         """Return it as the counts of a dry run."""
-        ends = (("", self.usage), ("_least", self.least), ("_most", self.most))
         names = ("completions", "input_tokens", "output_tokens")
-        return {f"{name}{end}": getattr(usage, name) for name in names for end, usage in ends}
+        return {f"{name}{end}": getattr(usage, name) for name in names for end, usage in self._ends}
+
+    def priced(self, price: Price | None) -> dict[str, float]:
+        """Return the counts of a dry run, and what they cost where the price of the model is known."""
+        ends = () if price is None else self._ends
+        return {**self.counts(), **{f"price{end}": round(price.of(usage), 6) for end, usage in ends if price}}
+
+    @property
+    def _ends(self) -> tuple[tuple[str, Usage], ...]:
+        return ("", self.usage), ("_least", self.least), ("_most", self.most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +26,17 @@ from kgrag.errors import ReplyCut, ReplyUnusable
 from kgrag.late_patterns import late_re
 from kgrag.model import Completion
 
-__all__ = ["MAX_DEPTH", "json_of", "parse_json", "problem", "reply", "text_of"]
+__all__ = [
+    "MAX_DEPTH",
+    "json_of",
+    "lacks_end",
+    "parse_json",
+    "problem",
+    "reply",
+    "text_of",
+    "with_data",
+    "without_thoughts",
+]
 
 MAX_DEPTH = 200
 """The deepest nesting of objects and arrays that is read, since reading and checking recurse."""
@@ -37,6 +48,7 @@ _NOT_FINITE = late_re(r"[:,\[]\s*-?(?:NaN|Infinity)\b")
 _THOUGHT = late_re(r"\A<think>.*?</think>|\A.*(?:\n[ \t]*</think>|</think>[ \t]*\n)", flags=re.DOTALL)
 _SURROGATE = late_re("[\ud800-\udfff]")
 _CLOSES = {"{": "}", "[": "]"}
+_NO_END = "the reply ends before its JSON does"
 _MAX_MENDED_STRETCHES = 3
 _MAX_MENDED_CHARACTERS = 20_000  # the time of json_repair grows too fast beyond
 _MAX_VIOLATIONS_SHOWN = 3
@@ -44,7 +56,7 @@ _MAX_CHARACTERS_SHOWN = 160
 
 
 def text_of(completion: Completion) -> str:
-    """Return the text of a reply that is whole.
+    """Return the text of a reply that is whole, without the reasoning before it.
 
     Raises:
         ReplyCut: it was cut.
@@ -53,7 +65,10 @@ def text_of(completion: Completion) -> str:
     _refuse_cut(completion)
     if completion.problem:
         raise ReplyUnusable(completion.problem)
-    return completion.text
+    text = without_thoughts(completion.text)
+    if completion.text and not text.strip():
+        raise ReplyUnusable("the reply has reasoning, and nothing behind it")
+    return text
 
 
 def json_of(completion: Completion, *, checked: bool = True) -> Any:
@@ -73,6 +88,8 @@ def json_of(completion: Completion, *, checked: bool = True) -> Any:
         return completion.data
     if checked:
         raise ReplyUnusable(completion.problem or "the reply has no JSON that was checked against a schema")
+    if lacks_end(completion.text):
+        raise ReplyCut(_NO_END)
     try:
         return parse_json(completion.text)
     except ValueError as error:
@@ -87,7 +104,7 @@ def _refuse_cut(completion: Completion) -> None:
 def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     """Read a reply and check it.
 
-    Of several JSON values in the text, the first that conforms is taken.
+    Of several JSON values in the text, the first that conforms is taken; one without its end is not.
 
     Returns:
         The JSON and "", or None and the problem in words.
@@ -95,6 +112,8 @@ def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     Raises:
         ValueError: ``schema`` is itself no JSON Schema.
     """
+    if lacks_end(text):
+        return None, _NO_END
     first_problem = ""
     try:
         for data in _readings(text):
@@ -105,6 +124,41 @@ def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     except UnreadableReplyError as error:
         first_problem = first_problem or str(error)
     return None, first_problem
+
+
+def without_thoughts(text: str) -> str:
+    """Return a text without what a model wrote as reasoning before it; "" where there is nothing else.
+
+    >>> [without_thoughts(text) for text in ("<think>A crop?</think>Soybean.", "<think>A crop? Let me", "Soybean.")]
+    ['Soybean.', '', 'Soybean.']
+    """
+    answer = _THOUGHT.sub("", text.strip(), count=1) if "</think>" in text else text
+    return "" if answer.lstrip().startswith("<think>") else answer
+
+
+def with_data(completion: Completion, schema: Mapping[str, Any]) -> Completion:
+    """Return a reply with its JSON, or with what is wrong with it; one whose JSON has no end was cut.
+
+    Raises:
+        ValueError: ``schema`` is itself no JSON Schema.
+    """
+    data, found = reply(completion.text, schema)
+    return replace(completion, data=data, problem=found, finish="length" if found == _NO_END else completion.finish)
+
+
+def lacks_end(text: str) -> bool:
+    """Return whether the JSON of a reply begins and does not end: it was cut, whatever the service says, or forgotten.
+
+    Brackets that are closed in the wrong order are a fault of form, and none of this kind.
+
+    >>> lacks_end('{"crops": ["soybean", "mai'), lacks_end('{"crops": ["soybean"]'), lacks_end('{"crops": ["soybean"}')
+    (True, True, False)
+    """
+    stripped = text.strip()
+    if _is_json(stripped):
+        return False
+    stretches = list(_stretches(_THOUGHT.sub("", stripped, count=1)))
+    return bool(stretches) and _is_open(stretches[-1]) and not any(map(_is_json, stretches))
 
 
 def parse_json(text: str) -> Any:
@@ -208,6 +262,16 @@ def _strict(text: str) -> list[Any]:
     return [_sound(value)]
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except RecursionError:
+        return True  # and too deep to be read
+    except ValueError:
+        return False
+    return True
+
+
 def _sound(value: Any, depth: int = 1) -> Any:
     """Return the value with lone surrogates replaced; refuse a nesting too deep and numbers that are not finite."""
     if isinstance(value, str):
@@ -249,6 +313,19 @@ def _closing(text: str, start: int) -> int:
             if not awaited:
                 return mark.end()
     return len(text)
+
+
+def _is_open(stretch: str) -> bool:
+    """Return whether a stretch ends within what it opens, with no bracket before that closes another."""
+    awaited: list[str] = []
+    for mark in _MARK.finditer(stretch):
+        if mark[0] in _CLOSES:
+            awaited.append(_CLOSES[mark[0]])
+        elif mark[0][0] == '"':
+            continue
+        elif not awaited or mark[0] != awaited.pop():
+            return False
+    return bool(awaited)
 
 
 def _mended(candidates: list[str], text: str) -> Iterator[Any]:

@@ -32,6 +32,7 @@ _REFUSALS = {
     "413": "The body is too large.",
     "415": "The body is of another type.",
     "422": "The body is not what is declared here; `errors` has the places.",
+    "429": "It may cost more than the limits that were sent, and nothing was asked; or the budget here is spent.",
     "501": "The configured model cannot do this, or a part is not installed.",
     "503": "Too much is asked at once, or a service did not answer; Retry-After has the seconds to wait.",
     "504": "The query took too long.",

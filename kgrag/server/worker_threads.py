@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgrag.answering.conversation import History
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.llm.budget import Budget
     from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
@@ -229,14 +230,18 @@ class WorkerThreads:
         on_hits: Callable[[list[Hit]], None],
         history: History = (),
         on_sentence: Callable[[AnswerSentence], None] | None = None,
+        budget: Budget | None = None,
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
-        full = self.full_question(question, history)
+        kb = self.kb
+        if budget is not None:
+            kb = self.alone(lambda: kb.affording(budget, question, history=history, method=method, k=k, where=where))
+        full = self._full_question(question, history, kb)
         self._embed(full.text)
 
         def own_answer() -> OwnAnswer:
-            from_hits = self.kb.answers_from_hits(method)
-            return LeftToEvidence() if from_hits else self.kb.own_answer(full.text, method=method, k=k, where=where)
+            from_hits = kb.answers_from_hits(method)
+            return LeftToEvidence() if from_hits else kb.own_answer(full.text, method=method, k=k, where=where)
 
         own = self.alone(own_answer)
         if not isinstance(own, LeftToEvidence):
@@ -246,9 +251,9 @@ class WorkerThreads:
                     on_sentence(sentence)
             return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
-        found, _ = self.alone(lambda: (self.kb.found(full.text, method=method, k=k, where=where), self.kb.model))
+        found, _ = self.alone(lambda: (kb.found(full.text, method=method, k=k, where=where), kb.model))
         on_hits(list(found.hits))
-        answer = self.kb.answer_from(
+        answer = kb.answer_from(
             full.text,
             found.hits,
             method=method,
@@ -256,7 +261,7 @@ class WorkerThreads:
             on_sentence=on_sentence,
             found=found,
             explain=own.explain,
-            look_up=lambda name: self.alone(lambda: self.kb.looked_up(name, method=method, where=where)),
+            look_up=lambda name: self.alone(lambda: kb.looked_up(name, method=method, where=where)),
         )
         return answer_in_turn(answer, question, full)
 
@@ -266,16 +271,16 @@ class WorkerThreads:
         with suppress(ServiceError):  # a method that needs the vector says so; there are some that do without
             embedder.embed([question], "query")
 
-    def full_question(self, question: str, history: History) -> FullQuestion:
+    def _full_question(self, question: str, history: History, kb: KnowledgeBase) -> FullQuestion:
         """Return a message as a full question; what embeds words for that does it alone."""
         if not history:
             return FullQuestion(question)
-        self.alone(lambda: self.kb.model)
+        self.alone(lambda: kb.model)
 
         def alike(text: str, others: Sequence[str]) -> Sequence[float]:
-            return self.alone(lambda: likeness(self.kb.embedder)(text, others))
+            return self.alone(lambda: likeness(kb.embedder)(text, others))
 
-        return self.kb.full_question(question, history, alike=alike)
+        return kb.full_question(question, history, alike=alike)
 
     def audit(self, target: str, options: AuditOptions) -> Audit:
         """Audit a graph, or with "" all ontology graphs; the last few audits are kept until the store changes.

@@ -121,6 +121,13 @@ def test_another_number_unit_date_or_name_is_not_supported(sentence: str, missin
     assert missing in unsupported(sentence, Ground((TEXT,), question=QUESTION))
 
 
+def test_a_share_or_multiple_in_words_is_stated_in_some_form() -> None:
+    ground = Ground(("The new lamp burns a third of what the old one took, and lasts 2 times as long.",))
+    wrong = "It burns a quarter of it.", "It burns half of it.", "It lasts three times as long."
+    assert [unsupported(one, ground) for one in wrong] == [["a quarter"], ["half"], ["three times"]]
+    assert [unsupported(one, ground) for one in ("It burns one third of it.", "It lasts twice as long.")] == [[], []]
+
+
 def test_a_name_of_another_sentence_than_the_cited_one_is_not_supported() -> None:
     assert unsupported("The Central zone sows 65 kg per hectare.", Ground((SOWN,), shown=TEXT)) == ["Central"]
 

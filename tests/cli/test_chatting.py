@@ -70,3 +70,11 @@ def test_a_question_that_fails_leaves_the_others_and_has_its_exit_code(run, monk
     assert code == 2
     assert "UnknownName" in err
     assert run("chat", "--list")[0] == 0
+
+
+def test_questions_beyond_the_budget_are_not_asked(run, monkeypatch) -> None:  # noqa: F811
+    run("ingest", str(DEMO / "texts"))
+    monkeypatch.setattr("kgrag.llm.reading_by_rules.is_by_rules", lambda _: False)
+    _say(monkeypatch, QUESTIONS)
+    code, out, err = run("chat", "--max-tokens", "50")
+    assert (code, out.strip(), err.count("and the budget is 50. Nothing was asked of the model.")) == (4, "", 2)

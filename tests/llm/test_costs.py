@@ -117,6 +117,27 @@ def test_the_command_line_refuses_an_answer_beyond_its_budget(tmp_path: Path, mo
     assert isinstance(refused.exception, BudgetSpent)
 
 
+def test_a_question_has_a_budget_and_a_plan_of_it_keeps_nothing() -> None:
+    kb = open_kb()
+    asked = kb.planned_cost(QUESTION, keep=True, budget=Budget(0))
+    before = len(kb.store)
+    with pytest.raises(BudgetSpent, match="this may cost 1 completions, and the budget is 0"):
+        kb.ask(QUESTION, budget=Budget(0))
+    assert (kb.model.inner.prompts, asked.completions, len(kb.store)) == ([], 1, before)
+    assert not kb.ask(QUESTION, budget=Budget(1)).unknown
+    assert not kb.ask(QUESTION, budget=Budget(0)).unknown  # what is kept is free
+
+
+def test_a_conversation_does_not_ask_the_question_that_it_cannot_pay() -> None:
+    kb = open_kb()
+    talk = kb.conversation(budget=Budget(2))
+    talk.ask(QUESTION)
+    asked = len(kb.model.inner.prompts)
+    with pytest.raises(BudgetSpent, match="may cost 2 completions, and 1 of the budget of 2 are left. Nothing was"):
+        talk.ask("And lentil?")  # the full question, and its answer
+    assert (len(kb.model.inner.prompts), len(talk.answers)) == (asked, 1)
+
+
 def test_a_price_is_that_of_the_longest_name_that_the_model_begins_with() -> None:
     prices = {"gpt": Price(1, 2), "gpt-mini": Price(0.1, 0.2)}
     assert price_of(prices, "gpt-mini-2026") == Price(0.1, 0.2)

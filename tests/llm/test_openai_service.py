@@ -191,6 +191,22 @@ def test_a_reply_that_was_cut_is_a_problem_even_when_it_could_be_mended():
     assert len(server.requests) == 1
 
 
+def test_json_without_its_end_is_sent_back_once_and_then_cut_though_the_service_calls_it_whole():
+    with FakeOpenAI([say('{"crop": "soy'), say('{"crop": "soybean"}')]) as server:
+        completion = ask(server)
+    assert (completion.data, completion.finish, len(server.requests)) == ({"crop": "soybean"}, "stop", 2)
+    with FakeOpenAI([say('{"crop": "soy'), say('{"crop": "soyb')]) as server:
+        completion = ask(server)
+    assert (completion.data, completion.finish) == (None, "length")
+    assert completion.problem == "the reply ends before its JSON does"
+
+
+def test_a_reply_as_long_as_the_limit_was_cut_though_the_service_calls_it_whole():
+    with FakeOpenAI([say("Soybean is")]) as server, model_at(server, max_tokens=7) as model:
+        (completion,) = model.complete([Prompt("test/a", "a")])
+    assert completion.finish == "length"
+
+
 @pytest.mark.parametrize("reason", ["length", "model_length", "max_tokens", "MAX_TOKENS"])
 def test_free_text_that_was_cut_is_a_problem_by_whatever_word_the_service_has_for_it(reason):
     with FakeOpenAI([say("Soybean is", finish=reason)]) as server:

@@ -7,8 +7,10 @@ from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase, prompting
 from kgrag.cli import app
+from kgrag.errors import ReplyUnusable
 from kgrag.llm.completion_cache import CachedModel
 from kgrag.llm.reply_faults import fault, judged
+from kgrag.llm.structured_output import text_of
 from kgrag.model import Completion, Document, Prompt
 from kgrag.testing import ScriptedModel
 
@@ -33,6 +35,13 @@ def rewrite(text: str = PARAGRAPH) -> Prompt:
         ("Please provide the paragraph that you would like me to rewrite.", "refuses"),
         ("Sure! Here is the rewritten paragraph:", "begins with words about itself"),
         (f"Here is the rewritten paragraph:\n\n{REWRITTEN}", "begins with words about itself"),
+        (f"Rewritten paragraph:\n{REWRITTEN}", "begins with words about itself"),
+        (f"**Rewritten paragraph**\n\n{REWRITTEN}", "begins with words about itself"),
+        (f"Got it. {REWRITTEN}", "begins with words about itself"),
+        (f"I've rewritten the paragraph as requested.\n\n{REWRITTEN}", "begins with words about itself"),
+        (f"This paragraph was rewritten to be self-contained:\n{REWRITTEN}", "begins with words about itself"),
+        (f"{REWRITTEN}\n\nLet me know if you need anything else!", "ends with words about itself"),
+        ("<think>She is Ann Lee, and", "is empty"),
         ("", "is empty"),
         ("Ann Lee sang, and she met Bo Ek.", "words to"),
         ("Water boils when it is heated for long enough over a fire of dry wood. " * 2, "not in title and before and text"),
@@ -44,8 +53,22 @@ def test_a_reply_that_is_no_rewritten_paragraph_is_a_fault(reply: str, problem: 
     assert problem in fault(rewrite(), Completion(reply))
 
 
+@pytest.mark.parametrize(
+    "reply", ["My apologies, but I can't.", "N/A", "Lo siento, no puedo.", "I regret that I cannot."]
+)
+def test_a_short_reply_that_refuses_is_no_summary(reply: str) -> None:
+    assert "refuses" in fault(prompting.render("sire_rag/summary", texts=[PARAGRAPH]), Completion(reply))
+
+
 def test_a_rewritten_paragraph_is_none() -> None:
     assert fault(rewrite(), Completion(REWRITTEN)) == ""
+    assert fault(rewrite(), Completion(f"<think>I'm sorry for her.</think>{REWRITTEN}")) == ""
+
+
+def test_reasoning_before_a_text_is_no_part_of_it() -> None:
+    assert text_of(Completion(f"<think>Who is she?</think>\n{REWRITTEN}")).strip() == REWRITTEN
+    with pytest.raises(ReplyUnusable, match="nothing behind it"):
+        text_of(Completion("<think>Who is she?"))
 
 
 def test_a_paragraph_that_itself_begins_like_a_refusal_may_be_rewritten() -> None:

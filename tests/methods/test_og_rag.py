@@ -276,20 +276,22 @@ def listed(text):
     return reply(*({"@type": "crop", "name": name, "seeding rate": rate} for name, rate in found))
 
 
-def at_most(characters):
+def at_most(characters, *, says_so=True):
     """Reply as a service whose replies end after so many characters."""
 
     def said(prompt):
         whole = listed(prompt.variables["text"])
         if len(whole) <= characters:
             return whole
-        return Completion(whole[:characters], problem="the reply was cut", finish="length")
+        cut = Completion(whole[:characters], problem="the reply was cut", finish="length")
+        return cut if says_so else cut.text
 
     return said
 
 
-def test_a_window_whose_reply_is_cut_is_halved_at_a_sentence_until_nothing_is_lost(make):
-    method = make(at_most(400), texts={"Sowing": LONG})
+@pytest.mark.parametrize("says_so", [True, False], ids=["as the service says", "and the service says nothing"])
+def test_a_window_whose_reply_is_cut_is_halved_at_a_sentence_until_nothing_is_lost(make, says_so):
+    method = make(at_most(400, says_so=says_so), texts={"Sowing": LONG})
     report = method.build()
     assert (report.counts["hyperedges"], report.counts["pending"], report.pending) == (16, 0, ())
     texts = [prompt.variables["text"] for prompt in method.model.prompts]

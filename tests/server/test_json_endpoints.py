@@ -246,6 +246,27 @@ def test_a_body_that_cannot_be_read_is_refused(demo: Inside, content: bytes, med
     assert told(reply)["status"] == status
 
 
+def test_an_answer_is_planned_and_none_is_asked_that_may_cost_more_than_its_limit(tmp_path: Path) -> None:
+    settings = Settings(prices={"scripted": {"input": 1.0, "output": 2.0}}, model="scripted")
+    model = ScriptedModel('{"unknown": true, "sentences": []}')
+    with KnowledgeBase(tmp_path / "kb", settings=settings, embedder=HashEmbedder(), model=model) as kb:
+        kb.ingest(DEMO / "texts")
+        with served(kb) as running:
+            cost = running.post("/ask/cost", question=QUESTION, method="passages").json()
+            assert cost["completions"] == 1
+            assert cost["price_most"] == (cost["input_tokens_most"] + 2 * cost["output_tokens_most"]) / 1e6
+            most = cost["input_tokens_most"] + cost["output_tokens_most"]
+            limits: list[dict[str, float]] = [{"max_completions": 0}, {"max_tokens": most - 1}, {"max_cost": 1e-6}]
+            for limit in limits:
+                refused = running.post("/ask", question=QUESTION, method="passages", **limit)
+                assert (refused.status_code, "Nothing was asked of the model" in str(told(refused))) == (429, True)
+            assert model.prompts == []
+            assert running.post("/ask", question=QUESTION, method="passages", max_tokens=most).status_code == 200
+            assert len(model.prompts) == 1
+            both = {"history": [{"role": "user", "content": QUESTION}], "session": "visit"}
+            assert running.post("/ask/cost", question="And lentil?", **both).status_code == 422
+
+
 def test_an_unknown_method_is_named(demo: Inside) -> None:
     reply = demo.post("/ask", question="x", method="pasages")
     assert reply.status_code == 400

@@ -200,7 +200,8 @@ class _Extraction:
         self.usage += completion.usage
         drafts.completions += 1
         window = task.window
-        if completion.finish in ("length", "prompt_length") and (parts := halves(window, task.text)):
+        is_cut = completion.finish in ("length", "prompt_length") or structured_output.lacks_end(completion.text)
+        if is_cut and (parts := halves(window, task.text)):
             self.halved += 1
             return parts
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
@@ -211,7 +212,7 @@ class _Extraction:
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
             # Only a whole reply is of use to a person; a cut one is asked for again.
-            if completion.finish == "stop":
+            if completion.finish == "stop" and not is_cut:
                 self.tally.quarantined += 1
                 drafts.graphs.append(_quarantined(completion.text, problem, graph, task, self.names))
                 problem = f"in quarantine: {problem}"

@@ -3,7 +3,7 @@
 =========================  ====================================================================
 module                     what it contains
 =========================  ====================================================================
-``json_endpoints``         ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``; reads JSON
+``json_endpoints``         ``/ask``, ``/ask/cost``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``; reads JSON
 ``document_endpoints``     ``/documents``, ``/vacuum``
 ``content_endpoints``      the list of documents, ``/sources``, ``/stats``, ``/profile``, ``/tree`` ...
 ``reasoning_endpoints``    ``/why``, ``/reason``
@@ -36,6 +36,7 @@ __all__ = ["ROUTES"]
 
 ROUTES = (
     Route("/ask", json_endpoints.ask, methods=["POST"]),
+    Route("/ask/cost", json_endpoints.ask_cost, methods=["POST"]),
     Route("/retrieve", json_endpoints.retrieve, methods=["POST"]),
     Route("/check", json_endpoints.check, methods=["POST"]),
     Route("/validate", json_endpoints.validate, methods=["POST"]),

@@ -17,10 +17,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from kgrag.http_api.write_schemas import BuildRequest
 from kgrag.index.array_files import being_made
 from kgrag.knowledge_base.build_options import read_options
-from kgrag.llm.budget import Budget
 from kgrag.llm.costs import Price
 from kgrag.model import BuildReport
-from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS, event, read_body
+from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS, budget_of, event, read_body
 from kgrag.server.api.write_steps import accepted, renewed, write_record, written
 from kgrag.server.jobs import Job
 from kgrag.server.media_types import choose
@@ -50,8 +49,7 @@ async def build(request: Request) -> Response:
         if any(isinstance(each, Path) for each in (value if isinstance(value, tuple) else (value,))):
             raise Problem(400, f"the option '{option.name}' names a file, and a server reads none for a request.")
     price = workers.kb.price()
-    limits = (body.max_completions, body.max_tokens, body.max_cost)
-    budget = None if limits == (None, None, None) else Budget(*limits[:2], body.max_cost, price)
+    budget = budget_of(body, price)
 
     async def work(job: Job) -> dict[str, Any]:
         job.progress("", 0, 0)

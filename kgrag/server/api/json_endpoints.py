@@ -1,4 +1,4 @@
-"""The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``: what these commands do, as JSON.
+"""The endpoints ``/ask``, ``/ask/cost``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``: these commands, as JSON.
 
 ``/ask`` can also answer with server-sent events: ``hits`` when they are known, one ``sentence`` each, the whole answer
 with ``done``. A sentence comes once it is complete and its quotes are found, while a language model that can be read so
@@ -23,8 +23,19 @@ from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
 from kgrag.audit import Audit, AuditOptions, ValidationOptions, profile_names
 from kgrag.errors import NotBuilt, UnknownName
-from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest, ValidateRequest
+from kgrag.http_api.json_schemas import (
+    AnswerCostRequest,
+    AskRequest,
+    AuditRequest,
+    CheckRequest,
+    RetrieveRequest,
+    ValidateRequest,
+)
+from kgrag.http_api.write_schemas import BuildRequest
 from kgrag.knowledge_base import validation_runs
+from kgrag.llm.budget import Budget
+from kgrag.llm.costs import Price
+from kgrag.llm.reply_lengths import Forecast
 from kgrag.model import Answer, AnswerSentence, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
@@ -36,13 +47,16 @@ from kgrag.server.problems import Problem, over_http, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of, writer_of
+from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = [
     "KEEP_ALIVE_SECONDS",
     "arriving",
     "ask",
+    "ask_cost",
     "audit",
     "audited",
+    "budget_of",
     "check",
     "event",
     "problem_of_body",
@@ -59,6 +73,7 @@ _MAX_FAULTS = 20
 KEEP_ALIVE_SECONDS = 15.0
 """Proxies close connections that are silent for longer than about a minute; a comment prevents that."""
 _Model = TypeVar("_Model", bound=BaseModel)
+_Question = TypeVar("_Question", bound=AnswerCostRequest)
 
 
 async def ask(request: Request) -> Response:
@@ -73,9 +88,7 @@ async def ask(request: Request) -> Response:
         raise Problem(406, f"an answer is {_JSON}, {_JSON_LD} or {_EVENTS}. Accept one of them.")
     rules = state_of(request).rules
     rules.paid_access.check(request, rules.keys)
-    body = await read_body(request, AskRequest)
-    if body.session and body.history:
-        raise Problem(422, "the body has a session and a history. A session has its own; send one of them.")
+    body = await _read_question(request, AskRequest)
     if body.keep or body.session:
         writer_of(request)
         record_of(request).operation = "keep"
@@ -111,15 +124,14 @@ async def _answer(
     def pass_on(known: list[Hit]) -> None:
         loop.call_soon_threadsafe(lambda: None if hits.done() else hits.set_result(known))
 
-    history: History = [message.model_dump() for message in body.history]
-    if body.session:
-        talk = workers.kb.conversation(body.session)
-        history = await workers.run(lambda: workers.alone(lambda: talk.answers))
+    history = await _history(workers, body)
+    budget = budget_of(body, workers.kb.price())
     tell = None if sentences is None else teller(sentences)
     answer = await workers.run(
         lambda: workers.ask(
             body.question,
             history=history,
+            budget=budget,
             method=body.method,
             k=body.k,
             where=where,
@@ -128,6 +140,51 @@ async def _answer(
         )
     )
     return await _kept(request, answer, body.session) if body.keep or body.session else answer
+
+
+async def _read_question(request: Request, kind: type[_Question]) -> _Question:
+    """Return the body of a request as ``read_body`` does. Raises Problem (422) also where it has two histories."""
+    body = await read_body(request, kind)
+    if body.session and body.history:
+        raise Problem(422, "the body has a session and a history. A session has its own; send one of them.")
+    return body
+
+
+async def _history(workers: WorkerThreads, body: AnswerCostRequest) -> History:
+    """Return what was said before: by the body, or in its session."""
+    if body.session:
+        talk = workers.kb.conversation(body.session)
+        return await workers.run(lambda: workers.alone(lambda: talk.answers))
+    return [message.model_dump() for message in body.history]
+
+
+async def ask_cost(request: Request) -> Response:
+    """Return what an answer would cost; nothing is asked of the language model.
+
+    Raises:
+        Problem: 400, 401, 403, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.forecast`` raises.
+    """
+    rules, workers = state_of(request).rules, workers_of(request)
+    rules.paid_access.check(request, rules.keys)
+    body = await _read_question(request, AnswerCostRequest)
+    where, history = await filter_of(request, body.where), await _history(workers, body)
+
+    def forecast() -> Forecast:
+        return workers.kb.forecast(body.question, history=history, method=body.method, k=body.k, where=where)
+
+    cost = await workers.run(lambda: workers.alone(forecast))
+    return _json({**cost.priced(workers.kb.price()), "note": cost.note})
+
+
+def budget_of(body: AskRequest | BuildRequest, price: Price | None) -> Budget | None:
+    """Return the limits of a body; None without any.
+
+    Raises:
+        InvalidSettings: one in money, and no price is known.
+    """
+    limits = (body.max_completions, body.max_tokens, body.max_cost)
+    return None if limits == (None, None, None) else Budget(*limits[:2], body.max_cost, price)
 
 
 async def _kept(request: Request, answer: Answer, session: str) -> Answer:
