@@ -189,6 +189,27 @@ def test_an_empty_result_names_the_pattern_that_is_too_much_to_the_model_and_to_
     assert (answer.unknown, why in answer.text) == (True, True)
 
 
+DATED = """
+:p1 in:from "2019-01-15T00:00:00"^^xsd:dateTime ; in:until "2019-01-31T00:00:00"^^xsd:dateTime .
+:p2 in:from "2019-02-15T00:00:00"^^xsd:dateTime ; in:until "2019-02-28T00:00:00"^^xsd:dateTime .
+"""
+DURATION = (
+    HEAD + "SELECT {}(AVG(?end - ?start) AS ?time) {{ ?p in:policyNumber ?number ; in:from ?start ; in:until ?end }}{}"
+)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_a_query_computes_and_has_no_value_is_told_to_the_model_and_to_the_user(made: Make, grouped: bool) -> None:
+    query = DURATION.format(*(("?number ", " GROUP BY ?number") if grouped else ("", "")))
+    model = ScriptedModel({"obqc/ask": query, "obqc/repair": query})
+    dates = "in:from a owl:DatatypeProperty . in:until a owl:DatatypeProperty ."
+    kb = made(model, ontology=ONTOLOGY + dates, data=f"@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .{DATA}{DATED}")
+    answer = kb.ask("How long is the average policy?", method="obqc")
+    assert "a date less another is a duration" in model.prompts[1].text
+    told = "Caution: ?time has no value in any row." if grouped else "Its patterns match rows, but `AVG(?end - ?start)`"
+    assert (answer.unknown, told in answer.text) == (not grouped, True), answer.text
+
+
 def test_an_empty_result_that_no_single_omission_explains_says_so(made: Make) -> None:
     query = HEAD + "SELECT ?n { ?p in:policyNumber ?n ; in:soldByAgent ?a . FILTER(?n = 'P-9') FILTER(?n = 'P-8') }"
     answer = made(ScriptedModel({"obqc/ask": query, "obqc/repair": query})).ask(

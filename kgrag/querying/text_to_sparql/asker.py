@@ -251,7 +251,8 @@ class Asker:
         """Return what to doubt in the rows of a query: what the check warns of, and what the question did not ask."""
         index, view = self._loaded()
         warned = [issue.message for issue in version.warnings if issue.rule in _DOUBTFUL] if self.data else []
-        return [*warned, *cautions(question, read(version.sparql), index, view)]
+        valueless = [issue.message for issue in version.issues if issue.rule == "valueless"]
+        return [*valueless, *warned, *cautions(question, read(version.sparql), index, view)]
 
     def unknown(self, question: str, reasons: Sequence[str], *, usage: Usage) -> Answer:
         """Return the answer *unknown*, with its reasons."""

@@ -31,8 +31,13 @@ from kgrag.sparql.syntax import Blank, Edit, Pattern, Query
 from kgrag.text.sentences import content_words
 from kgrag.vocab import RDF
 
-__all__ = ["EmptyResult", "explained"]
+__all__ = ["CANNOT_COMPUTE", "EmptyResult", "explained"]
 
+CANNOT_COMPUTE = (
+    "Its expression has no value for the values that the data have: a date less another is a duration, which AVG and "
+    "SUM cannot add up, and text is no number. Convert them first, as with YEAR(), MONTH() and DAY(), or xsd:decimal()."
+)
+"""What to write where a query computes something that has no value."""
 _MAX_LEFT_OUT = 12
 _MAX_TOLD = 3
 _MAX_PAIRS = 15
@@ -95,7 +100,7 @@ def explained(
             found.append((omission, len(execution.rows), execution.truncated))
     timed = partial(_within, run=run, ends=ends)
     if not found:
-        return EmptyResult(tuple(_without_pairs(query, tried, timed)))
+        return EmptyResult(tuple(_not_computed(query, timed) or _without_pairs(query, tried, timed)))
     reasons = [
         f"Without `{omission.written}` the query gives {'at least ' if more else ''}{count:,} "
         f"row{'' if count == 1 else 's'}{_because(query, omission, index, view) or _fitting(omission, timed)}."
@@ -238,6 +243,17 @@ def _reads(text: str) -> bool:
     except InvalidSPARQL:
         return False
     return not query.problems and not parts(query)
+
+
+def _not_computed(query: Query, timed: Callable[..., Execution]) -> list[str]:
+    """Return that a query without a row of values computes what has none, where its patterns match."""
+    head = "".join(f"PREFIX {prefix}: <{space}>\n" for prefix, space in query.prefixes.items())
+    for one in query.aggregates:
+        matched = timed(f"{head}SELECT * WHERE {query.text[one.where.start : one.where.end]}")
+        if not matched.problem and not matched.empty:
+            written = " ".join(query.text[one.place.start : one.place.end].split())
+            return [f"Its patterns match rows, but `{written}` has no value. {CANNOT_COMPUTE}"]
+    return []
 
 
 def _because(query: Query, omission: _Omission, index: OntologyIndex, view: DataView) -> str:

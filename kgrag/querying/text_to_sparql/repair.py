@@ -30,7 +30,7 @@ from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
 from kgrag.querying.ontology_check import Check, Finding
-from kgrag.querying.text_to_sparql.empty_results import EmptyResult
+from kgrag.querying.text_to_sparql.empty_results import CANNOT_COMPUTE, EmptyResult
 from kgrag.querying.text_to_sparql.row_evidence import Execution
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
@@ -56,7 +56,10 @@ Origin = Literal["model", "stored", "given", "mended", "repaired"]
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A fault of a version: a rule of the check, or ``prose``, ``execution``, ``empty``, ``deletion``."""
+    """A fault of a version: a rule of the check, or one of what became of it.
+
+    These are ``prose``, ``execution``, ``empty``, ``valueless`` and ``deletion``.
+    """
 
     rule: str
     message: str
@@ -87,8 +90,9 @@ class Version:
 
     @property
     def answers(self) -> bool:
-        """Whether it ran and found something."""
-        return self.execution is not None and not self.execution.problem and not self.execution.empty
+        """Whether it ran and found something, with a value for all that it computes."""
+        found = self.execution is not None and not self.execution.problem and not self.execution.empty
+        return found and not any(issue.rule == "valueless" for issue in self.issues)
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
@@ -97,7 +101,7 @@ class Version:
         return (self.answers, ran, self.valid, -len(self.issues))
 
 
-_AFTER = ("execution", "empty")
+_AFTER = ("execution", "empty", "valueless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +245,7 @@ class Repair:
             )
             return replace(version, issues=(Issue("deletion", message),), refused=True)
         execution = self.run(version.sparql)
-        return replace(version, execution=execution, issues=tuple(_run_issues(execution)))
+        return replace(version, execution=execution, issues=tuple(_run_issues(execution, version.sparql)))
 
     def _repair_prompt(self, version: Version, tried: Sequence[Version]) -> Prompt:
         issues = version.issues[:_MAX_ISSUES_SHOWN]
@@ -270,6 +274,7 @@ class Repair:
 _PROSE = Issue("prose", "The reply held no SPARQL query.", "Reply with the query alone.")
 
 
+_COMPUTED = late_re(r"\bAS\s+[?$](\w+)", flags=re.IGNORECASE)
 _EMPTY = "The query is valid, and it finds nothing in the data."
 _EMPTY_HINT = "Look for a constant that is spelt differently, a filter that is too narrow, or a path that no data has."
 
@@ -279,11 +284,23 @@ def _issue(finding: Finding) -> Issue:
     return Issue(finding.rule, finding.message, finding.hint or "", place)
 
 
-def _run_issues(execution: Execution) -> Iterable[Issue]:
+def _run_issues(execution: Execution, sparql: str) -> Iterable[Issue]:
     if execution.problem:
         yield Issue("execution", f"The query is valid, and running it failed: {execution.problem}")
     elif execution.empty:
         yield Issue("empty", _EMPTY, _EMPTY_HINT)
+    elif nameless := [f"?{name}" for name in _valueless(execution, sparql)]:
+        yield Issue("valueless", f"{', '.join(nameless)} has no value in any row.", CANNOT_COMPUTE)
+
+
+def _valueless(execution: Execution, sparql: str) -> list[str]:
+    """Return the columns that a query computes and that have no value in any of its rows."""
+    computed = set(_COMPUTED.findall(sparql))
+    return [
+        name
+        for at, name in enumerate(execution.variables)
+        if name in computed and all(row[at] is None for row in execution.rows)
+    ]
 
 
 def _key(text: str) -> str:
