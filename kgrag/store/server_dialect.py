@@ -16,6 +16,7 @@ a CONSTRUCT comes as a table               N-Triples alone are asked for
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,7 +39,7 @@ OWN_GRAPHS = (
 """The named graphs of a store that nothing was put into."""
 
 _ANY_TRIPLE = " ?kgragSubject ?kgragProperty ?kgragValue "
-_BOOLEAN_LINE = late_re(rb'(?<!\\)"([01])"\^\^<http://www\.w3\.org/2001/XMLSchema#boolean>')
+_BOOLEAN_LINE = late_re(r'(?<!\\)"([01])"\^\^<http://www\.w3\.org/2001/XMLSchema#boolean>')
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _BOOLEANS = {"0": "false", "1": "true"}
 
@@ -150,8 +151,12 @@ def _single_values(sparql: str) -> Mapping[str, str]:
 
 
 def triples_read(body: bytes) -> bytes:
-    """Return N-Triples with the booleans that other servers send."""
-    return _BOOLEAN_LINE.sub(lambda found: b'"%s"' % _BOOLEANS[found[1].decode()].encode() + found[0][3:], body)
+    """Return N-Triples with the booleans that other servers send. Raises ValueError: it is no UTF-8."""
+    return _BOOLEAN_LINE.sub(_boolean, body.decode()).encode()
+
+
+def _boolean(found: re.Match[str]) -> str:
+    return f'"{_BOOLEANS[found[1]]}"^^<{XSD.boolean.value}>'
 
 
 def _term_read(term: Any) -> Any:
