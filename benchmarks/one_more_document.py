@@ -2,6 +2,7 @@
 
     python -m benchmarks.one_more_document                                  10³, 10⁴ and 10⁵ documents
     python -m benchmarks.one_more_document --sizes 1000 300000 --skip doctor export
+    python -m benchmarks.one_more_document --keep FOLDER                    leave each knowledge base there, by its size
 
 Documents are records of one sentence or two with a field, in a folder of their own for each size, and are embedded by a
 hash, so that no figure is that of an embedding model. ``in all`` is what it took to take them in by
@@ -59,12 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--skip", nargs="*", default=[], choices=_SLOW)
+    parser.add_argument("--keep", type=Path, help="where each knowledge base is left; a temporary folder otherwise")
     given = parser.parse_args(arguments)
     print("  ".join(f"{name:>9}" for name in _COLUMNS))
     before: list[float] = []
     for size in given.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            figures = [size, *_measured(Path(folder) / "kb", size, given.skip)]
+            place = given.keep / str(size) if given.keep else Path(folder)
+            place.mkdir(parents=True, exist_ok=True)
+            figures = [size, *_measured(place / "kb", size, given.skip)]
         print("  ".join(f"{figure:9,.{0 if figure >= 10 else 1}f}" for figure in figures), flush=True)
         if before:
             print("  ".join(f"{power:9.2f}" for power in _powers(before, figures)), flush=True)

@@ -60,10 +60,10 @@ def counted() -> Iterator[Calls]:
         texts[_key(text)] = name
         return text
 
-    def counting(connection: SparqlConnection, address: str, form: Any) -> Any:
+    def counting(connection: SparqlConnection, address: str, form: Any, **named: Any) -> Any:
         name = texts.get(_key(form.get("query") or form.get("update")), "other")
         calls[name] += name not in _BY_THE_CLOCK
-        return sent(connection, address, form)
+        return sent(connection, address, form, **named)
 
     def counting_stream(connection: SparqlConnection, sparql: str) -> Any:
         calls[texts.get(_key(sparql), "other")] += 1

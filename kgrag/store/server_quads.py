@@ -25,7 +25,7 @@ from kgrag.errors import InvalidSPARQL, StateError, StorageFailed, StoreLocked
 from kgrag.model import plain
 from kgrag.sparql.tokens import tokens
 from kgrag.sparql.total_orders import with_total_orders
-from kgrag.store import quad_files
+from kgrag.store import quad_files, server_dialect
 from kgrag.store.engine import Results
 from kgrag.store.kept_replies import KeptReplies
 from kgrag.store.quad_store import Pattern, of_graph
@@ -170,7 +170,8 @@ class ServerQuads:
         if kept is not None and (known := kept.get(sparql)) is not None:
             return _parsed(known)
         state = 0 if kept is None else kept.state
-        reply = self.connection.query(with_tests_of_names(self._ordered(sparql)), options=options)
+        with _whole_reply():
+            reply = server_dialect.replied(self.connection, with_tests_of_names(self._ordered(sparql)), options)
         results = _parsed(reply)
         if kept is not None:
             kept.put(sparql, reply, state=state)
@@ -346,14 +347,14 @@ class ServerQuads:
     def _whole(self, text: str) -> Iterator[ox.Quad]:
         """Yield the quads of a reply as they come. Raises StorageFailed: they are not as many as it counts."""
         expected, count = "an unknown number", 0
-        with self.connection.stream(text) as body, _whole_reply():
+        with server_dialect.streamed(self.connection, text) as (body, read), _whole_reply():
             for row in cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)):
                 if row["count"] is not None:
                     expected = f"{int(plain(row['count'])):,}"
                     continue
                 count += 1
                 if not row["predicate"].value.startswith(LEASE_PREFIX):
-                    yield ox.Quad(unnamed(row["subject"]), row["predicate"], unnamed(row["object"]), row["graph"])
+                    yield ox.Quad(unnamed(row["subject"]), row["predicate"], unnamed(read(row["object"])), row["graph"])
         if expected != f"{count:,}":
             sent = f"the server sent {count:,} quads of {expected}"
             raise StorageFailed(f"{sent}: it cuts long replies. Raise its limit of rows.")

@@ -137,8 +137,8 @@ class SparqlConnection:
         """Return a further connection to the same server, with requests and a count of its own."""
         return SparqlConnection(self.address, key=self._key, seconds=self._seconds)
 
-    def query(self, sparql: str, *, options: Mapping[str, str] | None = None) -> Reply:
-        """Return the reply to a query, read to its end.
+    def query(self, sparql: str, *, options: Mapping[str, str] | None = None, only_triples: bool = False) -> Reply:
+        """Return the reply to a query, read to its end; N-Triples are all that is taken with ``only_triples``.
 
         Raises:
             InvalidSPARQL: the server refuses the query.
@@ -146,10 +146,10 @@ class SparqlConnection:
         """
         form = {"query": sparql, **(options or {})}
         try:
-            return self._sent(self.address.query, form)
+            return self._sent(self.address.query, form, only_triples=only_triples)
         except httpx.TransportError:  # a connection that had been closed meanwhile; reading twice changes nothing
             try:
-                return self._sent(self.address.query, form)
+                return self._sent(self.address.query, form, only_triples=only_triples)
             except httpx.TransportError as error:
                 raise self._unreachable(self.address.query, error) from None
 
@@ -192,9 +192,9 @@ class SparqlConnection:
         except httpx.TransportError as error:
             raise ConnectionError(str(self._unreachable(self.address.update, error))) from None
 
-    def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
+    def _sent(self, address: str, form: Mapping[str, str], *, only_triples: bool = False) -> Reply:
         self.calls += 1
-        headers = {"Accept": f"{_RESULTS}, {_TRIPLES};q=0.9"}
+        headers = {"Accept": _TRIPLES if only_triples else f"{_RESULTS}, {_TRIPLES};q=0.9"}
         if "update" in form and self.software.lower().startswith(_TAKES_UPDATES_AS_THEY_ARE):
             headers["Content-Type"] = "application/sparql-update"
             reply = self._client.post(address, content=form["update"].encode(), headers=headers)

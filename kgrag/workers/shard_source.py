@@ -112,16 +112,11 @@ class ShardSource:
                 yield _Shard([path], [f"{path}: {outcome.died}."])
 
     def _task(self, name: str, read: Sequence[Document | str]) -> DocumentsTask | None:
-        """Return the work that a shard needs: none where all is stored, all of it where that is done already."""
+        """Return the work that a shard needs: none where all is stored, what was done already where that has it all."""
         rows = [row for row, each in enumerate(read) if isinstance(each, Document)]
         there = self.stored([each for each in read if isinstance(each, Document)])
         lacking = tuple(row for row, is_stored in zip(rows, there, strict=True) if not is_stored)
-        whole = DocumentsTask(name, length=len(read))
-        if not lacking:
-            return None
-        if len(lacking) == len(read) or (len(rows) == len(read) and self.job.done(whole)):
-            return whole
-        return DocumentsTask(name, lacking, len(read))
+        return self.job.chosen(DocumentsTask(name, lacking, len(read))) if lacking else None
 
     def _take(self, shard: _Shard, outcome: Outcome) -> None:
         """Take what workers made of a shard; what ended them is tried document by document."""

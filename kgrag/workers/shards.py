@@ -14,6 +14,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -89,9 +90,26 @@ class Job:
                 _put(self._listing(task), json.dumps(shards).encode())
         return shards
 
-    def done(self, task: DocumentsTask) -> bool:
-        """Return whether a task was done without an error, and what it left is there."""
-        return self._left(task) is not None
+    def chosen(self, task: DocumentsTask) -> DocumentsTask:
+        """Return the task to be done for some rows of a shard: an earlier one that has them all and is done, or this.
+
+        A run that ended between two publications has stored some documents of a task, so that the next one lacks fewer
+        than were cut and embedded. Which rows were chosen last is written down beside what tasks leave, by the loader.
+
+        Raises:
+            StorageFailed: what was chosen cannot be written down.
+        """
+        whole, note = replace(task, rows=None), Path(self.folder, f"{digest(self.version, task.shard)}.rows")
+        if len(task.rows or ()) == task.length:
+            return whole
+        with suppress(FileNotFoundError):
+            before = replace(task, rows=tuple(json.loads(note.read_text(encoding="utf-8"))))
+            if set(task.rows or ()) <= set(before.rows or ()) and self._left(before) is not None:
+                return before
+        if self._left(whole) is not None:
+            return whole
+        _put(note, json.dumps(task.rows).encode())
+        return task
 
     def _left(self, task: Task) -> list[str] | None:
         try:

@@ -144,23 +144,27 @@ class Embed:
     make: Callable[[], Embedder]
 
     def __call__(self, drafts: pa.Table) -> pa.Table:
-        """Return the drafts with ``sha256`` and ``vectors`` of their texts, which are not kept."""
+        """Return the drafts with ``sha256`` and ``vectors`` of their texts, which are not kept.
+
+        Where the embedder fails, the documents whose texts it has embedded all by then are whole, and the others have
+        its error.
+        """
         rows = drafts.to_pylist()
         texts = {text for row in rows if not row["error"] for text in row["texts"]}
-        try:
-            vectors = self._embedded(sorted(texts, key=lambda text: (len(text), text)))
-        except Exception as error:  # of a service: it is asked again in the next run
-            return table_of([row if row["error"] else _failed(row, error) for row in rows], DRAFTS)
-        return table_of([row if row["error"] else _with_vectors(row, vectors) for row in rows], DRAFTS)
+        vectors, failure = self._embedded(sorted(texts, key=lambda text: (len(text), text)))
+        return table_of([row if row["error"] else _with_vectors(row, vectors, failure) for row in rows], DRAFTS)
 
-    def _embedded(self, texts: Sequence[str]) -> dict[str, bytes]:
-        """Embed texts of similar length together, always the same ones, whoever does it."""
+    def _embedded(self, texts: Sequence[str]) -> tuple[dict[str, bytes], str]:
+        """Embed texts of similar length together, always the same ones, whoever does it; "" or why it is not all."""
         vectors: dict[str, bytes] = {}
-        for first in range(0, len(texts), _TEXTS_PER_PASS):
-            batch = texts[first : first + _TEXTS_PER_PASS]
-            rows = self._embedder.embed(batch, "passage")
-            vectors |= {text: np.asarray(row, "<f4").tobytes() for text, row in zip(batch, rows, strict=True)}
-        return vectors
+        try:
+            for first in range(0, len(texts), _TEXTS_PER_PASS):
+                batch = texts[first : first + _TEXTS_PER_PASS]
+                rows = self._embedder.embed(batch, "passage")
+                vectors |= {text: np.asarray(row, "<f4").tobytes() for text, row in zip(batch, rows, strict=True)}
+        except Exception as error:  # of a service: it is asked again in the next run
+            return vectors, _words(error)
+        return vectors, ""
 
     @cached_property
     def _embedder(self) -> Embedder:
@@ -171,12 +175,10 @@ class Embed:
         return {"make": self.make}
 
 
-def _failed(row: dict[str, Any], error: Exception) -> dict[str, Any]:
-    return {"file": row["file"], "error": _words(error)}
-
-
-def _with_vectors(row: dict[str, Any], vectors: dict[str, bytes]) -> dict[str, Any]:
+def _with_vectors(row: dict[str, Any], vectors: Mapping[str, bytes], failure: str) -> dict[str, Any]:
     texts = list(dict.fromkeys(row["texts"]))
+    if not all(text in vectors for text in texts):
+        return {"file": row["file"], "error": failure}
     sha256 = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     return row | {"texts": None, "sha256": sha256, "vectors": b"".join(vectors[text] for text in texts)}
 

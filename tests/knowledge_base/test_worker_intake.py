@@ -17,6 +17,7 @@ from kgrag.knowledge_base.intake import Settling
 from kgrag.ports import Vectors
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
+from kgrag.text import ingestion
 from kgrag.text.ingestion import _Drafting
 from kgrag.workers import shard_source, stages
 from kgrag.workers.slot_pool import LocalRunner
@@ -154,6 +155,47 @@ def test_a_run_whose_loader_died_goes_on_with_what_workers_left(
         kb.ingest(texts, runner="local")
         assert {**state(kb), "revision": 0} == {**state(plain), "revision": 0}
     assert shards(path) == []
+
+
+class Counting(HashEmbedder):
+    """An embedder that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], kind: str) -> Vectors:  # type: ignore[override]
+        self.texts += texts
+        return super().embed(texts, kind)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unreadable", [False, True], ids=["some-stored-before", "one-unreadable"])
+def test_a_loader_that_died_between_publications_pays_nothing_twice(
+    unreadable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "_DOCUMENTS_PER_TABLE", 4)
+    monkeypatch.setattr(ingestion, "_BATCH_DOCUMENTS", 1)
+    (folder := tmp_path / "texts").mkdir()
+    embedder = Counting()
+
+    def records(*numbers: int) -> None:
+        lines = [f'{{"id": "r{n}", "text": "Record {n} of the Hill Zone."}}\n' for n in numbers]
+        (folder / "records.jsonl").write_text("".join(lines) + "{" * unreadable, encoding="utf-8")
+
+    if not unreadable:
+        records(0)
+        with opened(tmp_path / "kb", embedder) as kb:
+            kb.ingest(folder, runner="local")
+        embedder.texts.clear()
+    records(*range(unreadable, 4))
+    with opened(tmp_path / "kb", embedder) as kb, monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        publications = iter((lambda: None, die))
+        patch.setattr(Settling, "take", lambda *_: next(publications)())
+        kb.ingest(folder, runner="local")
+    with opened(tmp_path / "kb", embedder) as kb:
+        kb.ingest(folder, runner="local")
+        assert len(list(kb.documents())) == 4 - unreadable
+    assert sorted(embedder.texts) == [f"Record {n} of the Hill Zone." for n in range(1, 4)]
 
 
 @pytest.mark.parametrize("part", range(4))

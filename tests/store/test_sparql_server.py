@@ -117,11 +117,11 @@ class Interrupted(SparqlConnection):
     def interrupt(self, place: int, happens: Callable[[], None]) -> None:
         self.left, self.happens = place, happens
 
-    def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
+    def _sent(self, address: str, form: Mapping[str, str], *, only_triples: bool = False) -> Reply:
         self.left -= 1
         if self.left == -1:
             self.happens()
-        return super()._sent(address, form)
+        return super()._sent(address, form, only_triples=only_triples)
 
 
 @pytest.fixture

@@ -116,6 +116,20 @@ def test_an_embedder_that_fails_is_an_error_of_each_document() -> None:
     assert [row["error"] for row in rows] == ["ServiceUnavailable: nobody answers"] * 2 + ["is empty"]
 
 
+class FailingLater(HashEmbedder):
+    def embed(self, texts: Sequence[str], kind: str) -> Vectors:  # type: ignore[override]
+        if any("spring" in text for text in texts):
+            raise ServiceUnavailable("nobody answers")
+        return super().embed(texts, kind)  # type: ignore[arg-type]
+
+
+def test_what_was_embedded_before_the_embedder_failed_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "_TEXTS_PER_PASS", 1)
+    oats, rye, _ = Embed(FailingLater)(chunked(OATS, RYE)).to_pylist()
+    assert (oats["error"], oats["vectors"]) == ("ServiceUnavailable: nobody answers", None)
+    assert (rye["error"], len(rye["sha256"])) == ("", 1)
+
+
 def test_a_stage_travels_without_its_model() -> None:
     stage = Embed(HashEmbedder)
     stage(chunked(RYE))

@@ -1,0 +1,90 @@
+"""Virtuoso is asked in its dialect, and read as other servers are."""
+
+import json
+from collections.abc import Mapping
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag.store import server_dialect
+from kgrag.store.server_quads import ServerQuads
+from kgrag.store.sparql_connection import Reply, ServerAddress, SparqlConnection
+
+BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
+
+
+class Virtuoso(SparqlConnection):
+    """Answers every query alike, as Virtuoso does, and keeps what it was asked."""
+
+    def __init__(self, *cells: Mapping[str, str], triples: bytes = b"", software: str = "Virtuoso/07.20.3229") -> None:
+        super().__init__(ServerAddress.of("http://127.0.0.1:9"))
+        self.asked: list[tuple[str, bool]] = []
+        self._body = json.dumps({"head": {"vars": ["v"]}, "results": {"bindings": [{"v": c} for c in cells]}}).encode()
+        self._triples, self._named = triples, software
+
+    def _sent(self, address: str, form: Mapping[str, str], *, only_triples: bool = False) -> Reply:
+        self.asked.append((form["query"], only_triples))
+        self.software = self._named
+        return Reply(self._triples, is_triples=True) if self._triples else Reply(self._body, is_triples=False)
+
+
+def rows(connection: SparqlConnection, sparql: str) -> list[str]:
+    return [str(row["v"]) for row in ServerQuads(connection, writer="reader").query(sparql)]  # type: ignore[union-attr]
+
+
+def test_graphs_of_its_own_are_left_out_where_a_graph_is_a_variable() -> None:
+    others = " && ".join(f"?v != <{graph}>" for graph in server_dialect.OWN_GRAPHS)
+    asked = server_dialect.asked(
+        "SELECT ?v { OPTIONAL { GRAPH ?v { ?s ?p ?o . { ?s a ?o } } } GRAPH <urn:g> { ?s ?p ?o } }"
+    )
+    assert asked == (
+        f"SELECT ?v {{ OPTIONAL {{ GRAPH ?v {{ ?s ?p ?o . {{ ?s a ?o }} }} FILTER({others})  }} "
+        "GRAPH <urn:g> { ?s ?p ?o } }"
+    )
+    ox.Store().query(asked)
+
+
+def test_a_list_of_graphs_is_asked_by_their_triples() -> None:
+    asked = server_dialect.asked("SELECT ?v { FILTER EXISTS { GRAPH ?v { } } }")
+    assert "GRAPH ?v { ?kgragSubject ?kgragProperty ?kgragValue  }" in asked
+    ox.Store().query(asked)
+
+
+def test_a_query_of_one_graph_is_sent_as_it_is() -> None:
+    text = "SELECT ?v FROM <urn:g> { ?v ?p 'GRAPH ?g { }' }"
+    assert server_dialect.asked(text) == text
+
+
+@pytest.mark.parametrize(("value", "read"), [("1", "true"), ("0", "false")])
+def test_a_boolean_is_read_as_other_servers_send_it(value: str, read: str) -> None:
+    server = Virtuoso({"type": "typed-literal", "datatype": BOOLEAN, "value": value})
+    assert rows(server, "SELECT ?v { ?s ?p ?v }") == [f'"{read}"^^<{BOOLEAN}>']
+    line = b'<urn:s> <urn:p> "%s"^^<%s> .\n' % (value.encode(), BOOLEAN.encode())
+    (triple,) = ServerQuads(Virtuoso(triples=line), writer="reader").query("CONSTRUCT WHERE { ?s ?p ?o }")  # type: ignore[misc]
+    assert str(triple.object) == f'"{read}"^^<{BOOLEAN}>'
+
+
+def test_text_that_looks_like_a_boolean_is_left_alone() -> None:
+    line = b'<urn:s> <urn:p> "\\"1\\"^^<http://www.w3.org/2001/XMLSchema#boolean>" .\n'
+    assert server_dialect.triples_read(line) == line
+
+
+def test_an_iri_of_values_that_comes_as_text_is_an_iri() -> None:
+    text, other = {"type": "literal", "value": "urn:x"}, {"type": "literal", "value": "urn:y"}
+    named = {"type": "literal", "value": "urn:x", "xml:lang": "en"}
+    query = "SELECT ?v { VALUES ?v { <urn:x> } ?v ?p ?o }"
+    assert rows(Virtuoso(text, other, named), query) == ["<urn:x>", '"urn:y"', '"urn:x"@en']
+    assert rows(Virtuoso(text), "SELECT ?v { VALUES ?v { <urn:x> <urn:y> } ?v ?p ?o }") == ['"urn:x"']
+    assert rows(Virtuoso(text), "SELECT ?v { { VALUES ?v { <urn:x> } } UNION { VALUES ?v { 'urn:x' } } }") == [
+        '"urn:x"'
+    ]
+    assert rows(Virtuoso(text, software="another"), query) == ['"urn:x"']
+
+
+def test_its_first_reply_says_what_it_is_and_it_is_asked_again() -> None:
+    server = Virtuoso()
+    for _ in range(2):
+        rows(server, "SELECT ?v { GRAPH ?v { ?s ?p ?o } }")
+    assert ["FILTER" in text for text, _ in server.asked] == [False, True, True]
+    ServerQuads(server, writer="reader").query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
+    assert [only_triples for _, only_triples in server.asked] == [False, False, False, True]
