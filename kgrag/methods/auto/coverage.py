@@ -17,7 +17,7 @@ from kgrag.index.bm25 import LexicalIndex
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS
 
-__all__ = ["covering", "terms_to_cover"]
+__all__ = ["covering", "names_covered", "terms_to_cover"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -74,8 +74,28 @@ def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> t
     >>> (has @ weights).round(2).tolist()
     [1.1, 0.11]
     """
-    words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
-    names = [word for word in words if _OF_NAME.search(word)]
-    (every, has), (named, has_named) = (index.terms_in(" ".join(chosen), iris) for chosen in (words, names))
+    (every, has), (named, has_named) = _terms(question, index, iris)
     weights = np.concatenate([_OF_OTHERS * every, (1 - _OF_OTHERS) * named])
     return weights, np.concatenate([has, has_named], axis=1)
+
+
+def names_covered(question: str, index: LexicalIndex, iris: Sequence[str]) -> FloatArray:
+    """Return which share of a question each of some texts covers by words of names, 0 to 1, shape (len(iris),).
+
+    Weighed as ``terms_to_cover``: a question without a name is covered by none, and one with a name nearly wholly by a
+    text that has it.
+
+    >>> index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron's creator", "the genre"])
+    >>> names_covered("What is the genre of Auron?", index, ["urn:a", "urn:b"]).round(2).tolist()
+    [0.82, 0.0]
+    """
+    (every, _), (named, has_named) = _terms(question, index, iris)
+    shares = (1 - _OF_OTHERS) * named / ((_OF_OTHERS * every.sum() + (1 - _OF_OTHERS) * named.sum()) or 1.0)
+    return has_named.astype(np.float64) @ shares
+
+
+def _terms(question: str, index: LexicalIndex, iris: Sequence[str]) -> list[tuple[FloatArray, BoolArray]]:
+    """Return how rare each term is and which text has it: of all words but those that ask, and of names alone."""
+    words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
+    names = [word for word in words if _OF_NAME.search(word)]
+    return [index.terms_in(" ".join(chosen), iris) for chosen in (words, names)]

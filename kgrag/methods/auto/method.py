@@ -30,11 +30,13 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
-from kgrag.methods.auto.coverage import covering, terms_to_cover
+from kgrag.methods.auto.coverage import covering, names_covered, terms_to_cover
 from kgrag.methods.auto.name_graph import NameGraph
+from kgrag.methods.auto.subjects import opening_name
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Method, Progress, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text.sentences import entity_key
+from kgrag.text.stored_passages import passages
 from kgrag.vocab import Names
 
 __all__ = ["Auto"]
@@ -44,6 +46,9 @@ _DAMPING = 0.5
 _LONGEST_NAME = 10  # words
 _NEAREST_AGGREGATES = 5  # whose names a walk begins at, beside those of the question
 _OF_CHUNKS = 0.05  # weight at which a walk begins at the chunks that were found
+_MAY_BE_FIRST = 5  # of the best chunks
+_FIRST_OF_NAMES = 0.3  # for the first hit, what covering the whole question by names is worth beside a best score of 1
+_FIRST_OF_SUBJECT = 0.25  # likewise, that the chunk opens with a name of the question
 _FEW_PROPOSITIONS = 2.0  # a chunk: where there are fewer, aggregates repeat the chunks
 
 
@@ -189,16 +194,32 @@ class Auto:
     ) -> list[tuple[str, float]]:
         """Return the k best chunks with what they are worth.
 
-        The first is the best of ``leading``, the mean of the pool and of passages alone: names lead on from it, and
-        nothing comes before it whose gaps it could fill.
+        The first is among the best of ``leading``, the mean of the pool and of passages alone: names lead on from it,
+        and nothing comes before it whose gaps it could fill.
         """
-        first = fusion.ranked(leading, 1)
         for iri, share in rankings.get("names", ()):
             scores[iri] = scores.get(iri, 0.0) + self.names * math.sqrt(share)
         gain = self.cover * (1 if "aggregates" in rankings else 2)
         chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
+        first = self._first(question, fusion.ranked(leading, _MAY_BE_FIRST), [iri for iri, _ in chosen])
         others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
         return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
+
+    def _first(self, question: str, best: fusion.Ranking, others: Sequence[str]) -> list[tuple[str, float]]:
+        """Return the one of the best chunks that is most about what the question names, with its score.
+
+        ``others`` are chunks whose passages are wanted next: the store is asked for all at once.
+        """
+        iris = [iri for iri, _ in best]
+        stored = passages(self.store, [*iris, *others])
+        texts = [stored[iri].text if iri in stored else "" for iri in iris]
+        named = names_covered(question, self._words(_CHUNK), iris).tolist()
+        worth = {
+            iri: score + _FIRST_OF_NAMES * share + _FIRST_OF_SUBJECT * opening_name(question, text)
+            for (iri, score), share, text in zip(best, named, texts, strict=True)
+        }
+        first = fusion.ranked(worth, 1)
+        return [(iri, dict(best)[iri]) for iri, _ in first]
 
     def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
         """Return the hits of a method that the question is left to; None where it is to none."""
