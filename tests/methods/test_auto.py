@@ -15,7 +15,7 @@ from kgrag.errors import NotBuilt
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.methods.auto import name_graph
-from kgrag.methods.auto.coverage import covering, names_covered, terms_to_cover
+from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.method import Auto
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.methods.auto.subjects import opening_name
@@ -197,7 +197,7 @@ def covered(question: str, scores: dict[str, float], take: int) -> list[str]:
     """Return the texts that are taken of some with these scores, best first, beside thirty others in the index."""
     texts = [*scores, *(f"page {n}" for n in range(30))]
     index = LexicalIndex.build([f"urn:c:{n:02}" for n in range(len(texts))], texts)
-    weights, has = terms_to_cover(question, index, [f"urn:c:{n:02}" for n in range(len(scores))])
+    weights, has, _ = terms_to_cover(question, index, [f"urn:c:{n:02}" for n in range(len(scores))])
     taken = covering(np.array(list(scores.values())), weights, has, take=take, gain=1.0)
     return [texts[place] for place, _ in taken]
 
@@ -240,6 +240,12 @@ def test_of_passages_that_are_nearly_as_good_the_one_about_what_is_named_comes_f
     assert texts(kb, question.lower(), k=1, method="auto") == [mention.text]
 
 
+def test_among_no_documents_nothing_is_found(kb: KnowledgeBase) -> None:
+    auto = filled(kb).method("auto")
+    assert isinstance(auto, Auto)
+    assert auto.retrieve_among("Whom did Dolby teach?", 3, Allowed(frozenset(), frozenset())) == []
+
+
 @pytest.mark.parametrize(
     ("question", "text", "length"),
     [
@@ -266,10 +272,12 @@ def test_a_text_is_about_the_name_that_it_opens_with(question: str, text: str, l
 
 def test_names_cover_most_of_a_question_that_has_some_and_nothing_of_one_without() -> None:
     index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron has a genre", "the genre"])
-    assert names_covered("What is the genre of Auron?", index, ["urn:b", "urn:a"]).tolist()[0] == 0
-    assert names_covered("What is the genre of Auron?", index, ["urn:b", "urn:a"]).tolist()[1] > 0.8
-    assert names_covered("What is the genre?", index, ["urn:b", "urn:a"]).tolist() == [0, 0]
-    assert names_covered("Of Zorro?", index, ["urn:b", "urn:a"]).tolist() == [0, 0]
+    iris = ["urn:b", "urn:a"]
+    without, having = terms_to_cover("What is the genre of Auron?", index, iris).named()
+    assert without == 0
+    assert having > 0.8
+    assert terms_to_cover("What is the genre?", index, iris).named().tolist() == [0, 0]
+    assert terms_to_cover("Of Zorro?", index, iris).named().tolist() == [0, 0]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
-from kgrag.methods.auto.coverage import covering, names_covered, terms_to_cover
+from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.methods.auto.subjects import opening_name
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
@@ -199,27 +199,33 @@ class Auto:
         """
         for iri, share in rankings.get("names", ()):
             scores[iri] = scores.get(iri, 0.0) + self.names * math.sqrt(share)
+        candidates, best = fusion.ranked(scores, max(k, self.candidates)), fusion.ranked(leading, _MAY_BE_FIRST)
+        iris = list(dict.fromkeys(iri for iri, _ in (*candidates, *best)))
+        terms = terms_to_cover(question, self._words(_CHUNK), iris)
+        worth = np.array([score for _, score in candidates])
         gain = self.cover * (1 if "aggregates" in rankings else 2)
-        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
-        first = self._first(question, fusion.ranked(leading, _MAY_BE_FIRST), [iri for iri, _ in chosen])
-        others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
-        return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
+        taken = covering(worth, terms.weights, terms.has[: len(worth)], take=k, gain=gain)
+        chosen = [(iris[place], gained) for place, gained in taken]
+        if not best:
+            return chosen
+        named = dict(zip(iris, terms.named().tolist(), strict=True))
+        first = self._first(question, {iri: score + _FIRST_OF_NAMES * named[iri] for iri, score in best}, dict(chosen))
+        others = [entry for entry in chosen if entry[0] != first][: k - 1]
+        return [(first, max([leading[first], *(gained for _, gained in others[:1])])), *others]
 
-    def _first(self, question: str, best: fusion.Ranking, others: Sequence[str]) -> list[tuple[str, float]]:
-        """Return the one of the best chunks that is most about what the question names, with its score.
+    def _first(self, question: str, best: Mapping[str, float], next_read: Collection[str]) -> str:
+        """Return the one of a few good chunks that is best where one that opens with a name of the question is better.
 
-        ``others`` are chunks whose passages are wanted next: the store is asked for all at once.
+        ``next_read`` are chunks whose passages are wanted next: the store is asked for all at once.
         """
-        iris = [iri for iri, _ in best]
-        stored = passages(self.store, [*iris, *others])
-        texts = [stored[iri].text if iri in stored else "" for iri in iris]
-        named = names_covered(question, self._words(_CHUNK), iris).tolist()
+        bar = max(best.values()) - _FIRST_OF_SUBJECT
+        contenders = [iri for iri, score in best.items() if score >= bar]
+        stored = passages(self.store, [*contenders, *next_read]) if len(contenders) > 1 else {}
         worth = {
-            iri: score + _FIRST_OF_NAMES * share + _FIRST_OF_SUBJECT * opening_name(question, text)
-            for (iri, score), share, text in zip(best, named, texts, strict=True)
+            iri: best[iri] + (_FIRST_OF_SUBJECT * opening_name(question, stored[iri].text) if iri in stored else 0.0)
+            for iri in contenders
         }
-        first = fusion.ranked(worth, 1)
-        return [(iri, dict(best)[iri]) for iri, _ in first]
+        return fusion.ranked(worth, 1)[0][0]
 
     def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
         """Return the hits of a method that the question is left to; None where it is to none."""
@@ -297,13 +303,6 @@ class Auto:
         counts = graph.mentions(list(seeds))
         rare = {name: weight / count for (name, weight), count in zip(seeds.items(), counts, strict=True) if count}
         return rare | {chunk: _OF_CHUNKS * score for chunk, score in passages}
-
-    def _covering(
-        self, question: str, best: Sequence[tuple[str, float]], k: int, gain: float
-    ) -> list[tuple[str, float]]:
-        weights, has = terms_to_cover(question, self._words(_CHUNK), [iri for iri, _ in best])
-        scores = np.array([score for _, score in best])
-        return [(best[place][0], worth) for place, worth in covering(scores, weights, has, take=k, gain=gain)]
 
     def _parts(self, graph: NameGraph) -> tuple[str, ...]:
         """Return the spaces that are searched: aggregates too where they join more than chunks do."""
