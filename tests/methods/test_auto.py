@@ -18,6 +18,7 @@ from kgrag.methods.auto import name_graph
 from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.method import Auto
 from kgrag.methods.auto.name_graph import NameGraph
+from kgrag.methods.auto.subjects import opening_name
 from kgrag.model import Allowed, Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
@@ -196,7 +197,7 @@ def covered(question: str, scores: dict[str, float], take: int) -> list[str]:
     """Return the texts that are taken of some with these scores, best first, beside thirty others in the index."""
     texts = [*scores, *(f"page {n}" for n in range(30))]
     index = LexicalIndex.build([f"urn:c:{n:02}" for n in range(len(texts))], texts)
-    weights, has = terms_to_cover(question, index, [f"urn:c:{n:02}" for n in range(len(scores))])
+    weights, has, _ = terms_to_cover(question, index, [f"urn:c:{n:02}" for n in range(len(scores))])
     taken = covering(np.array(list(scores.values())), weights, has, take=take, gain=1.0)
     return [texts[place] for place, _ in taken]
 
@@ -227,6 +228,56 @@ def test_the_first_passage_is_the_most_relevant_though_a_less_relevant_one_has_m
     kb.add_many([mill, more, pump, Document("Old oiled river."), *(Document(f"Page {n}.") for n in range(8))])
     question = "When is the red pump of the mill oiled?"
     assert [texts(kb, question, k=1, method=method) for method in ("passages", "auto")] == [[mill.text], [mill.text]]
+
+
+def test_of_passages_that_are_nearly_as_good_the_one_about_what_is_named_comes_first(kb: KnowledgeBase) -> None:
+    about = Document("Tony Kaye is a director. He has an award of the academy.")
+    mention = Document("More awards than the director Tony Kaye has, the academy gave to Sam Mintz.")
+    kb.add_many([about, mention, *(Document(f"Page {n}. Award {n}.") for n in range(8))])
+    question = "Who has more awards of the academy, Joe Lee or Tony Kaye?"
+    assert texts(kb, question, k=1, method="passages") == [mention.text]
+    assert texts(kb, question, k=1, method="auto") == [about.text]
+    assert texts(kb, question.lower(), k=1, method="auto") == [mention.text]
+
+
+def test_among_no_documents_nothing_is_found(kb: KnowledgeBase) -> None:
+    auto = filled(kb).method("auto")
+    assert isinstance(auto, Auto)
+    assert auto.retrieve_among("Whom did Dolby teach?", 3, Allowed(frozenset(), frozenset())) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "length"),
+    [
+        ("Who drove the McLaren MP4/11?", "The McLaren MP4/11 was a car.", 3),
+        ("Who drove the McLaren MP4/11?", "The McLaren MP4/13 was a car.", 0),
+        ("Who drove the McLaren MP4/11?", "A car was the McLaren MP4/11.", 0),
+        ("Is Aladdin a film?", "Aladdin (2019) is a film.", 1),
+        ("Is Aladdin a film?", "Aladdin - Jaanbaaz Ek Jalwe is a series.", 0),
+        ("Are Joe Walsh and Ann Lee guitarists?", "Joe Walsh's Greatest Hits is an album.", 0),
+        ("Are Joe Walsh and Ann Lee guitarists?", "Joe Walsh's guitar is red.", 0),
+        ("Are Joe Walsh and Ann Lee guitarists?", "Joe Walsh, born in 1947, sings.", 2),
+        ("Was it in the Süd zone?", "Süd zone: clay.", 2),
+        ("When does the pump run?", "The pump runs.", 0),
+        ("When does the pump run?", "Pump 7 runs.", 0),
+        ("When was the 100 year flood?", "The 100 year flood was in spring.", 3),
+        ("Did Old Red River Valley Mill win?", "Old Red River Valley Mill won.", 4),
+        ("Is it?", "", 0),
+        ("", "Tony Kaye directs.", 0),
+    ],
+)
+def test_a_text_is_about_the_name_that_it_opens_with(question: str, text: str, length: int) -> None:
+    assert opening_name(question, text) == length / 4
+
+
+def test_names_cover_most_of_a_question_that_has_some_and_nothing_of_one_without() -> None:
+    index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron has a genre", "the genre"])
+    iris = ["urn:b", "urn:a"]
+    without, having = terms_to_cover("What is the genre of Auron?", index, iris).named()
+    assert without == 0
+    assert having > 0.8
+    assert terms_to_cover("What is the genre?", index, iris).named().tolist() == [0, 0]
+    assert terms_to_cover("Of Zorro?", index, iris).named().tolist() == [0, 0]
 
 
 @dataclass(frozen=True)

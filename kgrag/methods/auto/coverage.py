@@ -9,6 +9,7 @@ thing ("genre", "city") is mostly about another thing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from kgrag.index.bm25 import LexicalIndex
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS
 
-__all__ = ["covering", "terms_to_cover"]
+__all__ = ["Terms", "covering", "terms_to_cover"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -59,23 +60,39 @@ def covering(
     return chosen
 
 
-def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> tuple[FloatArray, BoolArray]:
+class Terms(NamedTuple):
+    """What covering each term of a question is worth, and which of n texts has it.
+
+    ``weights`` are at least 0, shape (t,); ``has`` has shape (n, t). A term of a name takes two places, which add up;
+    ``are_names`` marks the second, shape (t,).
+    """
+
+    weights: FloatArray
+    has: BoolArray
+    are_names: BoolArray
+
+    def named(self) -> FloatArray:
+        """Return which share of the question each text covers by words of names, 0 to 1, shape (n,).
+
+        A question without a name is covered by none, and one with a name nearly wholly by a text that has it.
+        """
+        weights = np.where(self.are_names, self.weights, 0.0)
+        return self.has.astype(np.float64) @ (weights / (self.weights.sum() or 1.0))
+
+
+def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> Terms:
     """Return what covering each term of a question is worth, and which of some texts has it.
 
     A word that has a capital or a digit counts as one of a name, whole; any other a tenth. Words that ask ("which",
     "did") and other stop words count nothing.
 
-    Returns:
-        Weights of at least 0, shape (t,), and whether each text has the term, shape (len(iris), t). A term of a name
-        takes two places, which add up.
-
     >>> index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron's creator", "the genre"])
-    >>> weights, has = terms_to_cover("What is the genre of Auron?", index, ["urn:a", "urn:b"])
-    >>> (has @ weights).round(2).tolist()
-    [1.1, 0.11]
+    >>> terms = terms_to_cover("What is the genre of Auron?", index, ["urn:a", "urn:b"])
+    >>> (terms.has @ terms.weights).round(2).tolist(), terms.named().round(2).tolist()
+    ([1.1, 0.11], [0.82, 0.0])
     """
     words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
     names = [word for word in words if _OF_NAME.search(word)]
     (every, has), (named, has_named) = (index.terms_in(" ".join(chosen), iris) for chosen in (words, names))
     weights = np.concatenate([_OF_OTHERS * every, (1 - _OF_OTHERS) * named])
-    return weights, np.concatenate([has, has_named], axis=1)
+    return Terms(weights, np.concatenate([has, has_named], axis=1), np.arange(len(weights)) >= len(every))

@@ -32,9 +32,11 @@ from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
 from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.name_graph import NameGraph
+from kgrag.methods.auto.subjects import opening_name
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Method, Progress, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text.sentences import entity_key
+from kgrag.text.stored_passages import passages
 from kgrag.vocab import Names
 
 __all__ = ["Auto"]
@@ -44,6 +46,9 @@ _DAMPING = 0.5
 _LONGEST_NAME = 10  # words
 _NEAREST_AGGREGATES = 5  # whose names a walk begins at, beside those of the question
 _OF_CHUNKS = 0.05  # weight at which a walk begins at the chunks that were found
+_MAY_BE_FIRST = 5  # of the best chunks
+_FIRST_OF_NAMES = 0.3  # for the first hit, what covering the whole question by names is worth beside a best score of 1
+_FIRST_OF_SUBJECT = 0.25  # likewise, that the chunk opens with a name of the question
 _FEW_PROPOSITIONS = 2.0  # a chunk: where there are fewer, aggregates repeat the chunks
 
 
@@ -189,16 +194,38 @@ class Auto:
     ) -> list[tuple[str, float]]:
         """Return the k best chunks with what they are worth.
 
-        The first is the best of ``leading``, the mean of the pool and of passages alone: names lead on from it, and
-        nothing comes before it whose gaps it could fill.
+        The first is among the best of ``leading``, the mean of the pool and of passages alone: names lead on from it,
+        and nothing comes before it whose gaps it could fill.
         """
-        first = fusion.ranked(leading, 1)
         for iri, share in rankings.get("names", ()):
             scores[iri] = scores.get(iri, 0.0) + self.names * math.sqrt(share)
+        candidates, best = fusion.ranked(scores, max(k, self.candidates)), fusion.ranked(leading, _MAY_BE_FIRST)
+        iris = list(dict.fromkeys(iri for iri, _ in (*candidates, *best)))
+        terms = terms_to_cover(question, self._words(_CHUNK), iris)
+        worth = np.array([score for _, score in candidates])
         gain = self.cover * (1 if "aggregates" in rankings else 2)
-        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
-        others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
-        return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
+        taken = covering(worth, terms.weights, terms.has[: len(worth)], take=k, gain=gain)
+        chosen = [(iris[place], gained) for place, gained in taken]
+        if not best:
+            return chosen
+        named = dict(zip(iris, terms.named().tolist(), strict=True))
+        first = self._first(question, {iri: score + _FIRST_OF_NAMES * named[iri] for iri, score in best}, dict(chosen))
+        others = [entry for entry in chosen if entry[0] != first][: k - 1]
+        return [(first, max([leading[first], *(gained for _, gained in others[:1])])), *others]
+
+    def _first(self, question: str, best: Mapping[str, float], next_read: Collection[str]) -> str:
+        """Return the one of a few good chunks that is best where one that opens with a name of the question is better.
+
+        ``next_read`` are chunks whose passages are wanted next: the store is asked for all at once.
+        """
+        bar = max(best.values()) - _FIRST_OF_SUBJECT
+        contenders = [iri for iri, score in best.items() if score >= bar]
+        stored = passages(self.store, [*contenders, *next_read]) if len(contenders) > 1 else {}
+        worth = {
+            iri: best[iri] + (_FIRST_OF_SUBJECT * opening_name(question, stored[iri].text) if iri in stored else 0.0)
+            for iri in contenders
+        }
+        return fusion.ranked(worth, 1)[0][0]
 
     def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
         """Return the hits of a method that the question is left to; None where it is to none."""
@@ -276,13 +303,6 @@ class Auto:
         counts = graph.mentions(list(seeds))
         rare = {name: weight / count for (name, weight), count in zip(seeds.items(), counts, strict=True) if count}
         return rare | {chunk: _OF_CHUNKS * score for chunk, score in passages}
-
-    def _covering(
-        self, question: str, best: Sequence[tuple[str, float]], k: int, gain: float
-    ) -> list[tuple[str, float]]:
-        weights, has = terms_to_cover(question, self._words(_CHUNK), [iri for iri, _ in best])
-        scores = np.array([score for _, score in best])
-        return [(best[place][0], worth) for place, worth in covering(scores, weights, has, take=k, gain=gain)]
 
     def _parts(self, graph: NameGraph) -> tuple[str, ...]:
         """Return the spaces that are searched: aggregates too where they join more than chunks do."""
