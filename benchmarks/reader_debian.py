@@ -5,7 +5,8 @@ by hand before any run; half of each is held back. The second set, over pages of
 first one's development half had proved too small to tune on. The texts are not part of this repository: unpack the
 packages that the questions name, each into a folder of its name (``apt-get download P && dpkg -x P_*.deb FOLDER/P``;
 manual pages are rendered by groff), then ``python -m benchmarks.reader_debian FOLDER [--half "second development"]``.
-All readers get the same passages.
+All readers get the same passages. ``--questions FILE`` asks another file's, with the same keys, and in a row without an
+answer ``world``, the package that it is about; its halves are "third development" and "third sealed".
 
 An answer is right when it has one of the expected words, is quoted from the file that has them, and the term that it is
 about stands in the quote or before it. Yes-or-no questions count by the sentence given; ``values`` counts those whose
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,17 +37,25 @@ from kgrag.text import documents
 from kgrag.text.readers import read_path
 from kgrag.text.sentences import split
 
-__all__ = ["HALVES", "Given", "is_right", "knowledge_base", "main", "questions"]
+__all__ = ["HALVES", "OWN_QUESTIONS", "Given", "is_right", "knowledge_base", "main", "questions", "share"]
 
 Question = Mapping[str, Any]
-_QUESTIONS = Path(__file__).with_name("reader_questions.jsonl")
+OWN_QUESTIONS = Path(__file__).with_name("reader_questions.jsonl")
 _DISTRACTORS = (
     ("postgresql-doc-15", "usr/share/doc/postgresql-doc-15/html/routine-vacuuming.html"),
     ("debian-policy", "usr/share/doc/debian-policy/policy.html/ch-binary.html"),
 )
-HALVES = ("development", "held back", "second development", "second held back")
+HALVES = (
+    "development",
+    "held back",
+    "second development",
+    "second held back",
+    "third development",
+    "third sealed",
+)
 _CHARACTERS_BEFORE = 900  # within which the term stands that a quote is about
 _PASSAGES = 5
+_NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +71,28 @@ class Given:
     sentences: int = 0
 
 
-def questions(half: str = "") -> list[dict[str, Any]]:
-    """Return the questions of one of ``HALVES``, or all."""
-    rows = [json.loads(line) for line in _QUESTIONS.read_text(encoding="utf-8").splitlines()]
+def questions(half: str = "", file: Path = OWN_QUESTIONS) -> list[dict[str, Any]]:
+    """Return the questions of one of ``HALVES`` in a file, or all."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if half in {"", row["half"]}]
 
 
-def knowledge_base(packages: Path, folder: Path, half: str = "development") -> KnowledgeBase:
-    """Return a knowledge base with the pages of both halves of a set, and two that no question is about."""
+def knowledge_base(
+    packages: Path, folder: Path, half: str = "development", file: Path = OWN_QUESTIONS
+) -> KnowledgeBase:
+    """Return a knowledge base with the pages of all halves of a set in a file, and two that no question is about."""
     opened = KnowledgeBase(folder)
-    rows = [row for row in questions() if _is_second(row["half"]) == _is_second(half)]
+    rows = [row for row in questions(file=file) if _set_of(row["half"]) == _set_of(half)]
     named = {(row["package"], row["file"]) for row in rows if "file" in row}
     opened.add_many([_document(packages / package / file, file) for package, file in sorted(named | {*_DISTRACTORS})])
     opened.build("passages")
     return opened
 
 
-def _is_second(half: str) -> bool:
-    return half.startswith("second")
+def _set_of(half: str) -> str:
+    """Return the word before "development", "held back" or "sealed"; "" for the first set."""
+    first, *rest = half.split()
+    return first if first in {"second", "third"} and rest else ""
 
 
 def _document(path: Path, file: str) -> Document:
@@ -145,12 +159,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", type=Path)
     parser.add_argument("--half", default="development", choices=HALVES)
+    parser.add_argument("--questions", type=Path, default=OWN_QUESTIONS, help="a file of questions; default: our own")
     options = parser.parse_args(arguments)
-    with TemporaryDirectory() as folder, knowledge_base(options.packages, Path(folder), options.half) as opened:
+    asked = questions(options.half, options.questions)
+    with (
+        TemporaryDirectory() as folder,
+        knowledge_base(options.packages, Path(folder), options.half, options.questions) as opened,
+    ):
         stored = opened.documents()
         files = {document.iri: document.id for document in stored}
         texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
-        asked = questions(options.half)
         found = [opened.retrieve(row["question"], k=_PASSAGES) for row in asked]
         counts: list[int] = []
         for name, reader in _READERS.items():
@@ -164,6 +182,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name}: {_summary(rows)}, {1000 * median(seconds):.0f} ms a question")
 
 
+def share(count: int, total: int) -> str:
+    """Return a count with the 95 % interval of its share (Wilson).
+
+    >>> share(8, 10)
+    '8 of 10 [.49, .94]'
+    """
+    if not total:
+        return "0 of 0"
+    shared = count / total
+    scale = 1 + _NORMAL_95**2 / total
+    middle = (shared + _NORMAL_95**2 / (2 * total)) / scale
+    half = _NORMAL_95 / scale * math.sqrt(shared * (1 - shared) / total + _NORMAL_95**2 / (4 * total**2))
+    low, high = (f"{abs(end):.2f}".lstrip("0") for end in (middle - half, middle + half))
+    return f"{count} of {total} [{low}, {high}]"
+
+
 def _summary(rows: Sequence[tuple[Question, Given, bool]]) -> str:
     answerable = [row for row in rows if row[0]["kind"] != "unanswerable"]
     others = [row for row in rows if row[0]["kind"] == "unanswerable"]
@@ -172,9 +206,9 @@ def _summary(rows: Sequence[tuple[Question, Given, bool]]) -> str:
     )
     return ", ".join(
         (
-            f"right {sum(right for *_, right in answerable)} of {len(answerable)}",
-            f"wrong with a citation {sum(bool(given.citations) > right for _, given, right in rows)} of {len(rows)}",
-            f"abstained {sum(not given.citations for _, given, _ in others)} of {len(others)} unanswerable",
+            f"right {share(sum(right for *_, right in answerable), len(answerable))}",
+            f"wrong with a citation {share(sum(bool(given.citations) > right for _, given, right in rows), len(rows))}",
+            f"abstained on {share(sum(not given.citations for _, given, _ in others), len(others))} unanswerable",
             f"exact values {exact}",
             f"{median([len(given.text) for _, given, _ in rows if given.citations] or [0]):.0f} characters",
         )
