@@ -103,7 +103,7 @@ class _Plan:
         return bool(self._apart) and not self._selects_nothing(top)
 
     def _selects_nothing(self, level: Level) -> bool:
-        """Return whether ``*`` stands for no variable somewhere, and would for some: there is no other way to write it."""
+        """Return whether ``*`` stands for no variable somewhere, and would for some; it cannot be written otherwise."""
         is_empty = level.star is not None and not level.selectable
         tagged = id(level) in self._apart and id(level) not in self._open and bool(level.tags or level.children)
         return (is_empty and tagged) or any(map(self._selects_nothing, level.children))
@@ -112,6 +112,7 @@ class _Plan:
         """Decide on a level and those within it.
 
         Args:
+            level: the one that is decided on.
             is_counted: whether it matters how often each of its solutions is found.
             is_keyed: whether the level around it tells all of its solutions apart, and joins those of this one.
         """
@@ -119,7 +120,7 @@ class _Plan:
         body_counts = body_counts and (level.is_grouped or not level.is_distinct)
         is_open = is_keyed and not level.is_distinct
         passes_on = is_open and not level.is_grouped and not level.is_sliced
-        is_apart = body_counts and level.repeats and not passes_on
+        is_apart = body_counts and _repeats(level) and not passes_on
         if is_open:
             self._open.add(id(level))
         if is_apart:
@@ -194,6 +195,12 @@ class _Plan:
 
 def _is_of(token: Token, names: Mapping[str, str]) -> bool:
     return token.kind == "variable" and token.text[1:] in names
+
+
+def _repeats(level: Level) -> bool:
+    """Return whether solutions of a level are found once for each graph: by its own patterns, or by those within it."""
+    plain = (child for child in level.children if child.is_joined and not child.is_distinct and not child.is_grouped)
+    return level.repeats or any(map(_repeats, plain))
 
 
 def _is_counted(top: Level) -> bool:

@@ -120,7 +120,7 @@ class KeyedReader(QueryReader):
         self._path_texts: dict[int, tuple[Path, str]] = {}
         self._verb = (0, 0)
         self._node_ends: dict[int, int] = {}
-        self._subject_end: int | None = None
+        self._subject_end = -1
         self._deferred: list[str] = []
         self._branches: list[tuple[int, int]] = []
         self._collections: list[list[tuple[Node, ox.NamedNode, Node]]] = []
@@ -306,7 +306,7 @@ class KeyedReader(QueryReader):
     def same_subject(self) -> None:
         """Read the triples of one subject."""
         start, kind = self.start, self.kind
-        self._subject_end = None
+        self._subject_end = -1
         super().same_subject()
         deferred, self._deferred = self._deferred, []
         if not deferred:
@@ -324,7 +324,7 @@ class KeyedReader(QueryReader):
         node = super().node()
         self._nodes_open -= 1
         self._node_ends[start] = self.last
-        if not self._nodes_open and self._subject_end is None:
+        if not self._nodes_open and self._subject_end < 0:
             self._subject_end = self.last
         return node
 
@@ -491,4 +491,3 @@ def _excluded(text: str) -> tuple[tuple[str, ...], set[str]]:
             kinds.add(mark)
             mark = ""
     return tuple(found), kinds
-
