@@ -40,6 +40,7 @@ from kgrag.server.write_gate import CHANGING_FUNCTIONS, PlannedUpdate, Recheck
 from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
+from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.query_help import helped
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.sparql.update_targets import written
@@ -90,15 +91,11 @@ async def query(request: HttpRequest) -> Response:
     with _telling_mistakes(operation.text, state):
         prepared = await _prepared(request, operation.text, min(operation.seconds or limit, limit))
     text, reading, similar = prepared.text, prepared.reading, prepared.similar
-    # the graphs of the request, else those of its FROM, else the default graph of the server
-    graphs = None
-    if operation.default or operation.named:
-        graphs = {
-            "default": [graph.value for graph in operation.default],
-            "named": [graph.value for graph in operation.named],
-        }
+    graphs = _graphs_of(operation)
     union = state.dataset.union if operation.union is None else operation.union
     union = union and graphs is None and not reading.chooses_dataset
+    several = union if graphs is None else len(graphs["default"]) > 1
+    text = await _read(text, lambda text: _merged(text, state, several=several, is_chosen=graphs is not None))
     form = _QueryForm(address(request, "/sparql"), results, rdf, union, _known_names(state))
     header: Mapping[str, object] | bytes
     if similar is None and graphs is None and len(form.base) < _MAX_CACHED_BASE_CHARACTERS:
@@ -143,6 +140,7 @@ async def reader_request(
     prepared = await _prepared(request, text, min(seconds or limit, limit))
     text, reading, similar = prepared.text, prepared.reading, prepared.similar
     union = state.dataset.union and not reading.chooses_dataset
+    text = await _read(text, lambda text: _merged(text, state, several=union))
     form = _QueryForm(address(request, "/sparql"), results, rdf, union, _known_names(state))
     header = {**_header(form, state.dataset.prefixes), "similar": similar}
     return ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
@@ -192,6 +190,20 @@ def _checked_query(text: str, prefixes: Mapping[str, str]) -> tuple[str, Admitte
             "out, and limit the graphs by GRAPH ?g and VALUES ?g.",
         )
     return with_total_orders(with_values_for_lists(text, prefixes)), reading
+
+
+def _merged(text: str, state: ServerState, *, several: bool, is_chosen: bool = False) -> str:
+    return with_merged_graphs(text, prefixes=state.dataset.prefixes, several=several, is_chosen=is_chosen)
+
+
+def _graphs_of(operation: SparqlOperation) -> dict[str, list[str]] | None:
+    """Return the graphs that a request names; None where they are those of FROM, or the default of the server."""
+    if not operation.default and not operation.named:
+        return None
+    return {
+        "default": [graph.value for graph in operation.default],
+        "named": [graph.value for graph in operation.named],
+    }
 
 
 class _QueryForm(NamedTuple):

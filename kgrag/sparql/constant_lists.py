@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgrag.late_patterns import late_re
+from kgrag.sparql.text_edits import TextEdit, edited
 from kgrag.sparql.tokens import Token, tokens
 
 __all__ = ["with_values_for_lists"]
@@ -27,7 +28,6 @@ MIN_LISTED = 8
 _MAYBE = late_re(r"\bIN\s*+\(", flags=re.IGNORECASE)
 _WHOLE = late_re(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\\%]*>")
 _KEPT = "FILTER(true)"
-_Edit = tuple[int, int, str]
 
 
 @dataclass
@@ -55,12 +55,7 @@ def with_values_for_lists(text: str, prefixes: Mapping[str, str] | None = None, 
         return text
     found = list(tokens(text))
     names = {**(prefixes or {}), **_declared(found)}
-    edits = sorted(_edits(found, names, least))
-    parts, last = [], 0
-    for start, end, instead in edits:
-        parts += [text[last:start], instead]
-        last = end
-    return "".join([*parts, text[last:]])
+    return edited(text, _edits(found, names, least))
 
 
 def _declared(found: Sequence[Token]) -> dict[str, str]:
@@ -73,8 +68,8 @@ def _declared(found: Sequence[Token]) -> dict[str, str]:
     return names
 
 
-def _edits(found: Sequence[Token], names: Mapping[str, str], least: int) -> list[_Edit]:
-    edits: list[_Edit] = []
+def _edits(found: Sequence[Token], names: Mapping[str, str], least: int) -> list[TextEdit]:
+    edits: list[TextEdit] = []
     groups: list[_Group] = []
     depth = 0  # of round and square brackets within the innermost group
     depths: list[int] = []
@@ -151,9 +146,9 @@ def _iri(token: Token, names: Mapping[str, str]) -> str | None:
     return names[prefix] + local if names.get(prefix) else None
 
 
-def _closed(group: _Group, end: int) -> list[_Edit]:
+def _closed(group: _Group, end: int) -> list[TextEdit]:
     """Return the changes of a group that is at its end."""
-    edits: list[_Edit] = []
+    edits: list[TextEdit] = []
     joined = []
     for start, stop, variable, terms in group.filters:
         if variable[1:] in group.bound:

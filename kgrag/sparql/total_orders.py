@@ -20,11 +20,12 @@ the server before it hands a text to a reader. A stored query of kgrag is an ``O
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from kgrag.late_patterns import late_re
 from kgrag.queries import OrderedText
+from kgrag.sparql.text_edits import TextEdit, edited
 from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
 
 __all__ = ["with_total_orders"]
@@ -56,9 +57,6 @@ _KEYS_WITH_TRIPLE_TERMS = (
 
 _MAX_KEPT_TEXTS, _MAX_KEPT_CHARACTERS = 512, 8_000  # rules are run on every query that is checked: the same texts
 
-_Edit = tuple[int, int, str]
-"""Where in a text something else is to stand, from and to, and what."""
-
 
 def with_total_orders(text: str, *, triple_terms: bool = True) -> str:
     """Return a query or an update that sorts by keys in front of whatever may be of several kinds; once only.
@@ -74,21 +72,13 @@ def with_total_orders(text: str, *, triple_terms: bool = True) -> str:
 
 def _written(text: str, triple_terms: bool) -> OrderedText:
     keys = _KEYS_WITH_TRIPLE_TERMS if triple_terms else _KEYS
-    return OrderedText(_edited(text, 0, len(text), _edits(text, list(tokens(text)), keys)))
+    return OrderedText(edited(text, _edits(text, list(tokens(text)), keys)))
 
 
 _ordered = lru_cache(maxsize=_MAX_KEPT_TEXTS)(_written)
 
 
-def _edited(text: str, start: int, end: int, edits: Iterable[_Edit]) -> str:
-    parts, last = [], start
-    for begin, behind, replacement in edits:
-        parts += [text[last:begin], replacement]
-        last = behind
-    return "".join([*parts, text[last:end]])
-
-
-def _edits(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[_Edit]:
+def _edits(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[TextEdit]:
     """Yield what has to change in those tokens of a text."""
     place = 0
     while place + 1 < len(found):
@@ -103,14 +93,14 @@ def _edits(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[_
             place = behind
 
 
-def _condition(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[_Edit]:
+def _condition(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[TextEdit]:
     """Yield what has to change in one condition of an ORDER BY."""
     is_directed = found[0].text.upper() in _DIRECTIONS
     expression = _without_brackets(found[is_directed:])
     if _is_of_one_kind(expression):
         yield from _edits(text, found, keys)
         return
-    sorted_by = _edited(text, expression[0].start, expression[-1].end, _edits(text, expression, keys))
+    sorted_by = edited(text, _edits(text, expression, keys), start=expression[0].start, end=expression[-1].end)
     if len(expression) > 1:
         sorted_by = f"({sorted_by})"
     direction = found[0].text.upper() if is_directed else "ASC"

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import identity, quad_files, rewriting, verification
 from kgrag.store.engine import Results, opened, release
@@ -77,7 +78,7 @@ class EmbeddedQuads:
     ) -> Results:
         """Run a query; its results belong to the thread that asked for them."""
         return self.store.query(
-            with_total_orders(sparql),
+            with_total_orders(with_merged_graphs(sparql, prefixes=prefixes, several=union)),
             prefixes=None if prefixes is None else dict(prefixes),
             use_default_graph_as_union=union,
             custom_functions=dict(calls or {}),

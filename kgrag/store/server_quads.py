@@ -23,6 +23,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StateError, StorageFailed, StoreLocked
 from kgrag.model import plain
+from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.tokens import tokens
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import quad_files, server_dialect
@@ -162,8 +163,10 @@ class ServerQuads:
             )
         if prefixes is not None:  # from outside: the parser of this process says where a mistake is
             ox.Store().query(with_total_orders(sparql), prefixes=dict(prefixes))
-            return self._results(_with_prefixes(sparql, prefixes), options=_UNION if union else None)
-        return self._results(sparql, options=_UNION if union else None, keeps=not union)
+            merged = self._merged(_with_prefixes(sparql, prefixes), several=union)
+            return self._results(merged, options=_UNION if union else None)
+        merged = self._merged(sparql, several=union)
+        return self._results(merged, options=_UNION if union else None, keeps=not union)
 
     def _results(self, sparql: str, *, options: Mapping[str, str] | None = None, keeps: bool = False) -> Results:
         kept = self._kept if keeps else None
@@ -179,7 +182,15 @@ class ServerQuads:
 
     def _ordered(self, text: str) -> str:
         """Return a text whose sorts do not end a server; Oxigraph's has the fault of its engine."""
-        return with_total_orders(text, triple_terms="oxigraph" in self.connection.software.lower())
+        return with_total_orders(text, triple_terms=self._is_oxigraph)
+
+    def _merged(self, text: str, *, several: bool) -> str:
+        """Return a query that counts a triple of several graphs once; others than Oxigraph merge them themselves."""
+        return with_merged_graphs(text, several=several) if self._is_oxigraph else text
+
+    @property
+    def _is_oxigraph(self) -> bool:
+        return "oxigraph" in self.connection.software.lower()
 
     def graphs(self) -> list[ox.NamedNode]:
         """Return every named graph that contains a triple."""

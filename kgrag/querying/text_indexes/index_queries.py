@@ -16,6 +16,7 @@ from kgrag.errors import InvalidSPARQL
 from kgrag.ports import TripleStore
 from kgrag.querying.query_process import run_in_process
 from kgrag.sparql.gate import check_query
+from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Limits, Pattern, Query, Variable
 from kgrag.sparql.total_orders import with_total_orders
@@ -103,7 +104,7 @@ def run(sparql: str, store: TripleStore, folder: Path | None, *, only: Collectio
         store.snapshot(copy)
         request: dict[str, object] = {
             "folder": str(copy),
-            "sparql": with_total_orders(sparql),
+            "sparql": with_total_orders(with_merged_graphs(sparql, prefixes=PREFIXES)),
             "prefixes": PREFIXES,
             "union": not check_query(sparql).chooses_dataset,
             "rows": MAX_TEXTS,
