@@ -36,7 +36,7 @@ OWN_GRAPHS = (
     "http://www.openlinksw.com/schemas/virtrdf#",
     "http://www.w3.org/ns/ldp#",
 )
-"""The named graphs of a store that nothing was put into."""
+"""The named graphs that were found beside those that had been put in."""
 
 _ANY_TRIPLE = " ?kgragSubject ?kgragProperty ?kgragValue "
 _BOOLEAN_LINE = late_re(r'(?<!\\)"([01])"\^\^<http://www\.w3\.org/2001/XMLSchema#boolean>')
