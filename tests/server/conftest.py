@@ -27,7 +27,7 @@ class Server:
     client: httpx.Client
     writer: httpx.Client
 
-    def query(self, text: str, **parameters: str) -> httpx.Response:
+    def query(self, text: str, **parameters: str | list[str]) -> httpx.Response:
         return self.client.get("/sparql", params={"query": text, **parameters})
 
     def update(self, text: str) -> httpx.Response:

@@ -110,6 +110,18 @@ def test_the_default_graph_is_the_union_unless_the_request_says_otherwise(server
     assert server.query("ASK FROM <urn:other> { ?s <urn:p:union> 1 }").json()["boolean"] is False
 
 
+def test_a_triple_of_several_graphs_is_counted_once(server: Server) -> None:
+    for graph in ("urn:one", "urn:two"):
+        assert server.update(f"INSERT DATA {{ GRAPH <{graph}> {{ <urn:s> <urn:p:both> 1 }} }}").status_code == 204
+    answers = [
+        server.query("SELECT (COUNT(*) AS ?n) { ?s <urn:p:both> ?o }"),
+        server.query("SELECT (COUNT(*) AS ?n) FROM <urn:one> FROM <urn:two> { ?s <urn:p:both> ?o }"),
+        server.query("SELECT (COUNT(*) AS ?n) { ?s <urn:p:both> ?o }", **{"default-graph-uri": ["urn:one", "urn:two"]}),
+        server.query("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s <urn:p:both> ?o } }"),
+    ]
+    assert [answer.json()["results"]["bindings"][0]["n"]["value"] for answer in answers] == ["1", "1", "1", "2"]
+
+
 def test_a_client_reads_its_own_writes(server: Server) -> None:
     for number in range(5):
         assert server.update(f"INSERT DATA {{ GRAPH <urn:own> {{ <urn:s> <urn:p:n> {number} }} }}").status_code == 204
