@@ -33,6 +33,9 @@ _AFTER_A_QUERY = {_REPAIRING: 0.39, _WITHOUT_ROWS: 8 / 50, _ANSWERING: 55 / 50}
 """How often each was asked after a query in rounds with readers (``benchmarks/README.md``, 2026-11-24 and 2026-11-28):
 repairs (the mean of four rounds: 38 of 60 queries in two, 4 of 20, 1 of 10), the layer below where its rows do not
 answer, and all answers, of which one is planned."""
+_REPAIRS_OVER_DATA = 0.16
+"""Repairs of a query by a method that asks nothing else (obqc), over data and not over what was extracted from texts:
+the mean of two rounds (1 of 10 queries, 3 of 14; ``benchmarks/README.md``)."""
 _PRIOR_QUERIES = 4
 """Queries of others that count beside those paid for: rates of repairs differ between these rounds about so much."""
 _MAX_ANSWERS = 2.0
@@ -257,7 +260,7 @@ def _with_what_follows(
     tokens: Mapping[str, _Planned], known: Mapping[str, Lengths], asked: Mapping[str, Usage]
 ) -> dict[str, _Planned]:
     """Return the prompts in tokens, those behind a query as often and as long as they are asked."""
-    query, follow = tokens[_WRITING], _Following(asked)
+    query, follow = tokens[_WRITING], _Following(asked, over_data=_WITHOUT_ROWS not in tokens)
     found = {**tokens, _REPAIRING: _repair(query, known)}
     for name in (_REPAIRING, _WITHOUT_ROWS, _ANSWERING):
         if name in found and (name == _REPAIRING or _WITHOUT_ROWS in found):
@@ -277,9 +280,13 @@ def _repair(query: _Planned, known: Mapping[str, Lengths]) -> _Planned:
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """How often what may follow a query does, and how long it is, by what a method paid for before."""
+    """How often what may follow a query does, and how long it is, by what a method paid for before.
+
+    ``over_data``: the method asks for queries alone.
+    """
 
     asked: Mapping[str, Usage]
+    over_data: bool = False
 
     @property
     def _queries(self) -> int:
@@ -287,7 +294,8 @@ class _Following:
 
     def rate(self, name: str) -> float:
         """Return how often a prompt is asked for each query."""
-        before = _PRIOR_QUERIES * _AFTER_A_QUERY[name] + self.asked.get(name, Usage()).completions
+        expected = _REPAIRS_OVER_DATA if self.over_data and name == _REPAIRING else _AFTER_A_QUERY[name]
+        before = _PRIOR_QUERIES * expected + self.asked.get(name, Usage()).completions
         rate = before / self._queries
         return min(rate, {_WITHOUT_ROWS: 1.0, _ANSWERING: _MAX_ANSWERS}.get(name, rate))
 

@@ -86,7 +86,7 @@ QUERY = Prompt("obqc/ask", "word " * 80, {"question": "x" * 40})
 def test_queries_are_repaired_as_often_as_those_of_the_method_were_and_before_that_as_readers_did() -> None:
     plan = Plan([QUERY] * 100)
     first, later = plan.forecast({}, {}), plan.forecast({}, {"obqc/ask": Usage(996)})
-    assert first.usage.completions == 100 + 39
+    assert first.usage.completions == 100 + 16
     assert later.usage.completions == 100  # four queries with two repairs weigh nothing beside 996 without
     both = {"obqc/ask": Usage(996), "obqc/repair": Usage(1000, 150_000)}
     repaired = plan.forecast({}, both)
@@ -109,9 +109,9 @@ def test_repairs_are_longer_than_queries_until_repairs_were_paid_for() -> None:
     plan = Plan([QUERY] * 100)
     many = {"obqc/ask": exact(5000, 60, 30)}
     as_others = plan.forecast(many, {})
-    assert as_others.usage.output_tokens == pytest.approx(100 * 30 * (1 + 0.39 * 1.25), rel=0.01)
+    assert as_others.usage.output_tokens == pytest.approx(100 * 30 * (1 + 0.16 * 1.25), rel=0.01)
     paid = plan.forecast(many | {"obqc/repair": exact(5000, 75, 30)}, {})
-    assert paid.usage.output_tokens == pytest.approx(100 * 30 * 1.39, rel=0.01)
+    assert paid.usage.output_tokens == pytest.approx(100 * 30 * 1.16, rel=0.01)
 
 
 def test_layers_below_a_query_are_asked_and_answers_written_as_often_as_before() -> None:
