@@ -9,7 +9,7 @@ thing before, and are left alone, as are things without a name of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import regex
@@ -63,7 +63,7 @@ def exchanged(sentence: str, cited: str) -> list[str]:
     return [one.written for one in found if _is_exchanged(one, clauses, own, values)]
 
 
-def _is_exchanged(one: Quantity, clauses: Sequence[_Clause], own: set[str], values: set[tuple[str, object]]) -> bool:
+def _is_exchanged(one: Quantity, clauses: Sequence[_Clause], own: Set[str], values: Set[tuple[str, object]]) -> bool:
     holding, sides = [clause for clause in clauses if clause.stated(one)], set[bool]()
     for clause in holding:
         side = None if any(name in own for _, name in clause.names) else clause.side(clause.stated(one)[0])
@@ -73,7 +73,7 @@ def _is_exchanged(one: Quantity, clauses: Sequence[_Clause], own: set[str], valu
     return bool(holding) and any(_rivals(one, clause, own, values) in sides for clause in clauses)
 
 
-def _rivals(one: Quantity, clause: _Clause, own: set[str], values: set[tuple[str, object]]) -> bool | None:
+def _rivals(one: Quantity, clause: _Clause, own: Set[str], values: Set[tuple[str, object]]) -> bool | None:
     """Return on which side of a name of the sentence a clause has other values of a kind; None where it has none."""
     places = [(at, other) for at, other in clause.quantities if other.kind == one.kind]
     if not places or any((other.kind, other.value) in values for _, other in places):

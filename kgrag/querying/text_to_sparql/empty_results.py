@@ -249,7 +249,9 @@ def _not_computed(query: Query, timed: Callable[..., Execution]) -> list[str]:
     """Return that a query without a row of values computes what has none, where its patterns match."""
     head = "".join(f"PREFIX {prefix}: <{space}>\n" for prefix, space in query.prefixes.items())
     for one in query.aggregates:
-        matched = timed(f"{head}SELECT * WHERE {query.text[one.where.start : one.where.end]}")
+        columns = " ".join(f"?{variable.name}" for variable in one.variables)
+        body = query.text[one.where.start : one.where.end]
+        matched = timed(f"{head}SELECT {columns} WHERE {body}") if columns else Execution()
         if not matched.problem and not matched.empty:
             written = " ".join(query.text[one.place.start : one.place.end].split())
             return [f"Its patterns match rows, but `{written}` has no value. {CANNOT_COMPUTE}"]
