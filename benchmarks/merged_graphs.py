@@ -42,7 +42,7 @@ def quads(count: int) -> Iterator[ox.Quad]:
     while made < count:
         node = ox.NamedNode(f"{NS}e{thing}")
         graphs = [ox.NamedNode(f"{NS}graph/{rng.randrange(count // 40)}") for _ in range(rng.choice([1] * 7 + [3] * 3))]
-        facts = [
+        facts: list[tuple[ox.NamedNode, ox.NamedNode | ox.Literal, list[ox.NamedNode]]] = [
             (RDF.type, ox.NamedNode(f"{NS}C{rng.randrange(20)}"), graphs),
             (RDFS.label, ox.Literal(f"thing number {thing}"), graphs),
             (ox.NamedNode(f"{NS}value"), number(rng.randrange(1000)), graphs[:1]),

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.queries import OrderedText
 from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import identity, quad_files, rewriting, verification
@@ -77,8 +78,10 @@ class EmbeddedQuads:
         calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None,
     ) -> Results:
         """Run a query; its results belong to the thread that asked for them."""
+        if not isinstance(sparql, OrderedText):  # stored queries name their graphs by GRAPH, and may be very long
+            sparql = with_total_orders(with_merged_graphs(sparql, prefixes=prefixes, several=union))
         return self.store.query(
-            with_total_orders(with_merged_graphs(sparql, prefixes=prefixes, several=union)),
+            sparql,
             prefixes=None if prefixes is None else dict(prefixes),
             use_default_graph_as_union=union,
             custom_functions=dict(calls or {}),

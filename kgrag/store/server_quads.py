@@ -23,6 +23,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StateError, StorageFailed, StoreLocked
 from kgrag.model import plain
+from kgrag.queries import OrderedText
 from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.tokens import tokens
 from kgrag.sparql.total_orders import with_total_orders
@@ -186,7 +187,9 @@ class ServerQuads:
 
     def _merged(self, text: str, *, several: bool) -> str:
         """Return a query that counts a triple of several graphs once; others than Oxigraph merge them themselves."""
-        return with_merged_graphs(text, several=several) if self._is_oxigraph else text
+        if isinstance(text, OrderedText) or not self._is_oxigraph:  # stored queries name their graphs by GRAPH
+            return text
+        return with_merged_graphs(text, several=several)
 
     @property
     def _is_oxigraph(self) -> bool:

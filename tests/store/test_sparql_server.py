@@ -109,6 +109,16 @@ def test_both_profiles_go_through_the_same_states(server: OxigraphServer) -> Non
         assert list(remote.quads_of_kinds([])) == []
 
 
+def test_a_triple_of_several_graphs_is_counted_once(server: OxigraphServer) -> None:
+    with opened(server) as store:
+        store.update(
+            "INSERT DATA { GRAPH <urn:t:a> { <urn:t:s> <urn:t:p> 5 } GRAPH <urn:t:b> { <urn:t:s> <urn:t:p> 5 } }"
+        )
+        for dataset in ("", "FROM <urn:t:a> FROM <urn:t:b>"):
+            results = store.query(f"SELECT (SUM(?o) AS ?total) {dataset} WHERE {{ ?s <urn:t:p> ?o }}", union=True)
+            assert [row["total"].value for row in results] == ["5"]
+
+
 class Interrupted(SparqlConnection):
     """Lets something else happen before one of its requests."""
 
