@@ -49,7 +49,6 @@ __all__ = ["Ranking", "fitted", "left_out", "main"]
 
 Floats = npt.NDArray[np.float64]
 _PULL = 1.0  # towards the weights that are there
-_PULL_OF_CERTAINTY = 3.0  # towards 0, in units of spread: of .5 to 10, best for packages left out
 _STEPS = 400
 _LEAST_SPREAD = 1e-6
 _STEP = 0.05
@@ -129,7 +128,7 @@ def _certainty(rankings: Sequence[Ranking], weights: Floats) -> Floats:
     found = fitted(
         lambda certainty: scaled.T @ (counts * (1 / (1 + np.exp(-scaled @ certainty)) - right)),
         np.zeros(scaled.shape[1]),
-        _PULL_OF_CERTAINTY,
+        _PULL / 2,
     )
     unscaled: Floats = found / spread
     unscaled[0] -= float(unscaled[1:] @ mean[1:])

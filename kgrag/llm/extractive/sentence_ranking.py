@@ -74,13 +74,10 @@ FEATURES = (
 WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
 _WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 1.0, 0.0)
 """Weights where no embedder is at hand."""
-CERTAINTY_WEIGHTS = (-3.37, 0.2, 2.96, 2.67, -1.32)
-"""Of ``certainty``. With each package of the development sets about documentation left out of the fit in turn, two
-further features, the score itself and what all sentences cover, had weights near 0 and made it no better."""
-_CONFIDENCE_WEIGHTS = (0.58, 0.85, -3.2)
+CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
+_CONFIDENCE_WEIGHTS = (1.04, 0.75, -3.6)
 """A constant, the weight of the log odds, and that of a value from prose: a logistic regression on the answers given to
-the development questions about documentation, by weights without their package, and on those given to hotpot_train100
-and musique_train100."""
+the development questions about documentation, and at half weight to those of hotpot_train100 and musique_train100."""
 _OF_A_VALUE = frozenset({"date", "name", "number", "person", "place", "text"})
 _LEAST = 1e-6
 _MAX_SENTENCES_EMBEDDED = 64
@@ -298,15 +295,18 @@ def stated_confidence(asked: str, best: ProseSentence, probability: float) -> fl
 
 
 def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> tuple[float, ...]:
-    """Return what speaks for the best sentence: a constant, its lead, cosine, coverage, names missing everywhere."""
+    """Return what speaks for the best sentence: a constant, its score, its lead, cosine, coverage, names missing."""
     best = rows[0]
     rival = next((row for row in rows if row.sentence.number != best.sentence.number), None)
+    covered = best.sentence.all_terms
     anywhere = frozenset[str]().union(*(row.sentence.all_terms for row in rows))
     return (
         1.0,
+        best.score,
         best.score - (rival.score if rival else 0.0),
         best.features[-1],
-        question.coverage(best.sentence.all_terms),
+        question.coverage(covered),
+        question.coverage(anywhere),
         float(bool(question.names - anywhere)),
     )
 
