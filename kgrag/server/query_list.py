@@ -28,7 +28,7 @@ async def listed(request: Request) -> Response:
             "id": run.name,
             "state": "waiting" if run.reader is None or run.reader.runs[0] is not run else "running",
             "seconds": round(now - run.begun, 3),
-            "text": run.request.body.decode(errors="replace")[:_MAX_CHARACTERS_SHOWN],
+            "text": (run.request.written or run.request.body.decode(errors="replace"))[:_MAX_CHARACTERS_SHOWN],
             "client": run.request.client,
         }
         for run in state_of(request).pool.under_way()

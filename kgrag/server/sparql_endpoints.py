@@ -103,7 +103,13 @@ async def query(request: HttpRequest) -> Response:
     else:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
     task = ReaderRequest(
-        "query", header, text.encode(), prepared.seconds_left, client=_client_of(request), newest=False
+        "query",
+        header,
+        text.encode(),
+        prepared.seconds_left,
+        client=_client_of(request),
+        written=operation.text,
+        newest=False,
     )
     with _telling_mistakes(operation.text, state):
         return await stream_result(request, state.pool, task, headers)
@@ -138,12 +144,12 @@ async def reader_request(
     state = state_of(request)
     limit = state.pool.limits.seconds
     prepared = await _prepared(request, text, min(seconds or limit, limit))
-    text, reading, similar = prepared.text, prepared.reading, prepared.similar
-    union = state.dataset.union and not reading.chooses_dataset
-    text = await _read(text, lambda text: _merged(text, state, several=union))
+    union = state.dataset.union and not prepared.reading.chooses_dataset
+    sent = await _read(prepared.text, lambda text: _merged(text, state, several=union))
     form = _QueryForm(address(request, "/sparql"), results, rdf, union, _known_names(state))
-    header = {**_header(form, state.dataset.prefixes), "similar": similar}
-    return ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
+    header = {**_header(form, state.dataset.prefixes), "similar": prepared.similar}
+    who = _client_of(request)
+    return ReaderRequest("query", header, sent.encode(), prepared.seconds_left, client=who, written=text)
 
 
 def _client_of(request: HttpRequest) -> str:

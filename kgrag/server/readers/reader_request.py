@@ -108,6 +108,8 @@ class ReaderRequest:
     """Whether the reader needs a snapshot of the store for it."""
     client: str = ""
     """Whose request it is: who has fewer at work goes first."""
+    written: str = ""
+    """The query as who sent it wrote it, where the body is another form of it."""
     newest: bool = True
     """Whether it must see what was done by writes that nobody was told of yet."""
 
