@@ -199,3 +199,12 @@ def test_every_stored_query_parses(name: str, size: int) -> None:
         store.update(text) if query.writes else store.query(text)
     except RuntimeError as error:  # it parsed; the adapter brings these functions along, and some requests are to fail
         assert "custom function" in str(error) or name in FAILS_BY_DESIGN
+
+
+def test_a_statement_that_two_graphs_have_is_one_use_of_its_terms(kb: Any) -> None:
+    kb.update(
+        "INSERT DATA { GRAPH <urn:a> { <urn:x> a <urn:C> ; <urn:p> 1, 2 } GRAPH <urn:b> { <urn:x> a <urn:C> ; <urn:p> 2 } }"
+    )
+    terms = [ox.NamedNode(f"urn:{name}") for name in ("C", "p", "unused")]
+    rows = kb.store.select(queries.bind("schema/usage", terms=terms)).values()
+    assert [(str(row[0]), int(str(row[1]))) for row in rows] == [("urn:p", 2), ("urn:C", 1)]
