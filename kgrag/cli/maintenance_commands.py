@@ -143,6 +143,7 @@ def _print_profile(store: str, kb: Path | None, format_: JsonFormat) -> None:
         typer.echo(f"{profile.address} ({profile.software})")
         for feature in profile.features:
             typer.echo(f"{'yes' if feature.found else 'no':4}{feature.name}: {feature.seen}")
+        typer.echo(profile.traits.in_words())
         typer.echo(f"written to {path}")
     if profile.missing:
         raise typer.Exit(1)

@@ -13,7 +13,10 @@ module                 what it does
 ``sparql_leases``      leases of a store, in the catalogue of its server
 ``held_lease``         a lease for as long as a store is open
 ``holders``            names of those who have a lease, and whether they have died
-``server_profile``     what a SPARQL server does, found by asking it
+``server_replies``     its replies as the engine's own results, or refused
+``server_traits``      in what a SPARQL server differs from others, found by asking it
+``server_dialect``     what Virtuoso is asked otherwise, and how it is read
+``server_profile``     what a SPARQL server does, found by asking it, as doctor prints and stores it
 ``skolem_names``       blank nodes as IRIs, which servers neither rename nor refuse
 ``publication_plan``   what a list of drafts changes, as quads; pure but for look-ups
 ``publishing``         one ``publish``, and the exchange of quads in one atomic step

@@ -1,6 +1,7 @@
 """What some SPARQL servers are asked otherwise than others, and how they are read, so that answers are the same.
 
-A server says in its first reply what it is. Of Virtuoso 7.2.5 was found, by ``benchmarks.server_queries``:
+Who asks finds out first whether a server answers as Virtuoso does (``kgrag.store.server_traits``); what is done here
+would do no harm on another server. Of Virtuoso 7.2.5 was found, by ``benchmarks.server_queries``:
 
 =========================================  ============================================================================
 what it does                               what is done
@@ -44,7 +45,9 @@ _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _BOOLEANS = {"0": "false", "1": "true"}
 
 
-def replied(connection: SparqlConnection, sparql: str, options: Mapping[str, str] | None) -> Reply:
+def replied(
+    connection: SparqlConnection, sparql: str, options: Mapping[str, str] | None, *, is_virtuoso: bool
+) -> Reply:
     """Return the reply to a query as other servers send it.
 
     Raises:
@@ -52,30 +55,25 @@ def replied(connection: SparqlConnection, sparql: str, options: Mapping[str, str
         StorageFailed: it cannot be reached, refuses the key, or fails.
         ValueError: the reply is not whole.
     """
-    known = connection.software
-    reply = None if _is_virtuoso(connection) else connection.query(sparql, options=options)
-    if reply is not None and (known or not _is_virtuoso(connection)):
-        return reply
+    if not is_virtuoso:
+        return connection.query(sparql, options=options)
     reply = connection.query(asked(sparql), options=options, only_triples=_builds_triples(sparql))
     body = triples_read(reply.body) if reply.is_triples else results_read(sparql, reply.body)
     return replace(reply, body=body)
 
 
 @contextmanager
-def streamed(connection: SparqlConnection, sparql: str) -> Iterator[tuple[IO[bytes], Callable[[Any], Any]]]:
+def streamed(
+    connection: SparqlConnection, sparql: str, *, is_virtuoso: bool
+) -> Iterator[tuple[IO[bytes], Callable[[Any], Any]]]:
     """Send a SELECT; return its reply as it comes, and what reads a term of it.
 
     Raises:
         InvalidSPARQL: the server refuses the query.
         StorageFailed: it cannot be reached, refuses the key, or fails, also in the middle of the reply.
     """
-    is_virtuoso = _is_virtuoso(connection)
     with connection.stream(asked(sparql) if is_virtuoso else sparql) as body:
         yield body, _term_read if is_virtuoso else lambda term: term
-
-
-def _is_virtuoso(connection: SparqlConnection) -> bool:
-    return connection.software.lower().startswith("virtuoso")
 
 
 def _builds_triples(sparql: str) -> bool:

@@ -1,6 +1,6 @@
 """What a SPARQL server does, found by asking it: the dialect profile that ``kgrag doctor --store`` prints and stores.
 
-Everything is written to one graph of the server that is dropped afterwards.
+Everything is written to graphs of the server that are dropped afterwards.
 
 Queries read: ``probe/*``, ``catalogue/identity``.
 """
@@ -20,10 +20,11 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StorageFailed
 from kgrag.store.server_quads import ServerQuads
+from kgrag.store.server_traits import FoundTraits, merges_graphs
 from kgrag.store.sparql_connection import SparqlConnection
 from kgrag.vocab import XSD
 
-__all__ = ["FILE", "Feature", "ServerProfile", "probe"]
+__all__ = ["FILE", "Feature", "ServerProfile", "kept_traits", "probe"]
 
 FILE = "server_profile.json"
 """Where the folder of a knowledge base keeps the profile of its server."""
@@ -55,15 +56,20 @@ class ServerProfile:
 
     Attributes:
         address: where it takes queries.
-        software: what it calls itself.
         probed: when it was asked.
         features: what kgrag wants of it.
+        traits: in what it differs from others, and is asked otherwise.
     """
 
     address: str
-    software: str
     probed: str
     features: tuple[Feature, ...]
+    traits: FoundTraits
+
+    @property
+    def software(self) -> str:
+        """What it calls itself."""
+        return self.traits.software
 
     @property
     def missing(self) -> list[Feature]:
@@ -72,7 +78,7 @@ class ServerProfile:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is stored."""
-        return asdict(self)
+        return {"software": self.software, **asdict(self)}
 
     def save(self, folder: Path) -> Path:
         """Write it into the folder of a knowledge base. Raises StorageFailed."""
@@ -84,6 +90,18 @@ class ServerProfile:
         return folder / FILE
 
 
+def kept_traits(folder: Path, address: str) -> FoundTraits | None:
+    """Return what the profile in the folder of a knowledge base says of the server at an address.
+
+    None: there is no profile, or it is damaged, of another address, or of a version of kgrag that did not ask.
+    """
+    try:
+        stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return FoundTraits(**stored["traits"]) if stored["address"] == address else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def probe(connection: SparqlConnection) -> ServerProfile:
     """Ask a server what it does. Raises StorageFailed: it cannot be reached, or refuses the key."""
     quads = ServerQuads(connection, writer="probe")
@@ -93,9 +111,16 @@ def probe(connection: SparqlConnection) -> ServerProfile:
         found = tuple(Feature(name, *_seen(look, quads, graph)) for name, look in _looks())
     finally:
         connection.update(queries.bind("probe/drop", graph=graph))
-    return ServerProfile(
-        connection.address.query, connection.software or "unknown", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found
-    )
+    traits = quads.traits.found(merges=_merging(connection))
+    return ServerProfile(connection.address.query, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found, traits)
+
+
+def _merging(connection: SparqlConnection) -> bool | None:
+    """Return whether a server merges graphs; None where it does not let that be found out."""
+    try:
+        return merges_graphs(connection, connection.update)
+    except (InvalidSPARQL, StorageFailed, ConnectionError):
+        return None
 
 
 _Look = Callable[[ServerQuads, ox.NamedNode], tuple[bool, str]]

@@ -6,14 +6,14 @@ until this writer changes the store.
 
 Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/everything``, ``catalogue/quad_count``,
 ``catalogue/filled_graphs``, ``catalogue/writers``, ``catalogue/drop_graphs``, ``catalogue/with_blank_nodes``,
-``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/quads_of_kinds``, ``catalogue/fence``,
-``catalogue/unless_behind``, ``probe/guarded``, ``probe/drop``.
+``catalogue/drop_blank_nodes``, ``catalogue/quads_of_kinds``, ``catalogue/fence``, ``catalogue/unless_behind``,
+``probe/guarded``, ``probe/drop``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
@@ -31,8 +31,10 @@ from kgrag.store import quad_files, server_dialect
 from kgrag.store.engine import Results
 from kgrag.store.kept_replies import KeptReplies
 from kgrag.store.quad_store import Pattern, of_graph
-from kgrag.store.skolem_names import named, named_quad, results_with_blank_nodes, unnamed, with_tests_of_names
-from kgrag.store.sparql_connection import Reply, SparqlConnection
+from kgrag.store.server_replies import parsed, whole_reply
+from kgrag.store.server_traits import UNION, FoundTraits, ServerTraits, merges_graphs
+from kgrag.store.skolem_names import named, named_quad, unnamed, with_tests_of_names
+from kgrag.store.sparql_connection import SparqlConnection
 from kgrag.store.sparql_leases import LEASE_PREFIX, resource_iri
 from kgrag.vocab import KG, PREFIXES, Names, local_name
 
@@ -41,12 +43,7 @@ __all__ = ["ServerQuads"]
 _PATTERNS_PER_QUERY = 1_000
 _GRAPHS_PER_QUERY = 100
 _QUADS_PER_FILL = 5_000
-_ROW_OF_ASK, _MAX_HEAD_BYTES = b'"__ASK_RETVAL"', 200
-"""Virtuoso 7 answers ASK with a table of this column: one row for true, none for false."""
-_ENDINGS = (b"]}}", b'"boolean":true}', b'"boolean":false}')
-_ENDING_BYTES = 64
 _DECLARES = frozenset({"BASE", "PREFIX", "VERSION"})
-_UNION = {"union-default-graph": "true"}
 
 
 class ServerQuads:
@@ -56,10 +53,16 @@ class ServerQuads:
         connection: to the server.
         writer: the lineage that this writer's publications name.
         keeps: whether what was read is kept until this writer changes the store, as nobody else does.
+        known: what a stored profile says of the server; who may not write goes by it, where it is of this very server.
     """
 
-    def __init__(self, connection: SparqlConnection, *, writer: str, keeps: bool = False) -> None:
+    def __init__(
+        self, connection: SparqlConnection, *, writer: str, keeps: bool = False, known: FoundTraits | None = None
+    ) -> None:
         self.connection = connection
+        self.traits = ServerTraits(connection)
+        self._known = known
+        self._merging: bool | None = None
         self._writer = ox.Literal(writer)
         self._guard = ox.NamedNode(f"urn:kgrag:guard:{writer}")
         self._latest: ox.NamedNode | None = None
@@ -165,35 +168,43 @@ class ServerQuads:
         if prefixes is not None:  # from outside: the parser of this process says where a mistake is
             ox.Store().query(with_total_orders(sparql), prefixes=dict(prefixes))
             merged = self._merged(_with_prefixes(sparql, prefixes), several=union)
-            return self._results(merged, options=_UNION if union else None)
+            return self._results(merged, options=UNION if union else None)
         merged = self._merged(sparql, several=union)
-        return self._results(merged, options=_UNION if union else None, keeps=not union)
+        return self._results(merged, options=UNION if union else None, keeps=not union)
 
     def _results(self, sparql: str, *, options: Mapping[str, str] | None = None, keeps: bool = False) -> Results:
         kept = self._kept if keeps else None
         if kept is not None and (known := kept.get(sparql)) is not None:
-            return _parsed(known)
+            return parsed(known)
         state = 0 if kept is None else kept.state
-        with _whole_reply():
-            reply = server_dialect.replied(self.connection, with_tests_of_names(self._ordered(sparql)), options)
-        results = _parsed(reply)
+        with whole_reply():
+            text = with_tests_of_names(self._ordered(sparql))
+            reply = server_dialect.replied(self.connection, text, options, is_virtuoso=self.traits.speaks_virtuoso)
+        results = parsed(reply)
         if kept is not None:
             kept.put(sparql, reply, state=state)
         return results
 
     def _ordered(self, text: str) -> str:
         """Return a text whose sorts do not end a server; Oxigraph's has the fault of its engine."""
-        return with_total_orders(text, triple_terms=self._is_oxigraph)
+        ordered = with_total_orders(text, triple_terms=False)
+        return with_total_orders(text) if ordered != text and self.traits.has_triple_terms else ordered
 
     def _merged(self, text: str, *, several: bool) -> str:
-        """Return a query that counts a triple of several graphs once; others than Oxigraph merge them themselves."""
-        if isinstance(text, OrderedText) or not self._is_oxigraph:  # stored queries name their graphs by GRAPH
+        """Return a query that counts a triple of several graphs once, as written where the server is found to merge."""
+        if isinstance(text, OrderedText):  # stored queries name their graphs by GRAPH
             return text
-        return with_merged_graphs(text, several=several)
+        merged = with_merged_graphs(text, several=several)
+        return text if merged != text and self._merges() else merged
 
-    @property
-    def _is_oxigraph(self) -> bool:
-        return "oxigraph" in self.connection.software.lower()
+    def _merges(self) -> bool:
+        """Return whether the server is known to merge graphs; who may write finds out, once."""
+        if self._leased is None:
+            return self._known is not None and self._known == self.traits.found(merges=True)
+        if self._merging is None:
+            with suppress(InvalidSPARQL, StorageFailed, ConnectionError):  # then it is asked at the next query
+                self._merging = merges_graphs(self.connection, self._change)
+        return bool(self._merging)
 
     def graphs(self) -> list[ox.NamedNode]:
         """Return every named graph that contains a triple."""
@@ -361,7 +372,8 @@ class ServerQuads:
     def _whole(self, text: str) -> Iterator[ox.Quad]:
         """Yield the quads of a reply as they come. Raises StorageFailed: they are not as many as it counts."""
         expected, count = "an unknown number", 0
-        with server_dialect.streamed(self.connection, text) as (body, read), _whole_reply():
+        is_virtuoso = self.traits.speaks_virtuoso
+        with server_dialect.streamed(self.connection, text, is_virtuoso=is_virtuoso) as (body, read), whole_reply():
             for row in cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)):
                 if row["count"] is not None:
                     expected = f"{int(plain(row['count'])):,}"
@@ -466,35 +478,3 @@ def _exchange(leaving: Iterable[ox.Quad], entering: Iterable[ox.Quad], dropped: 
 
 def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:
     return "".join(f"PREFIX {name}: <{iri}> " for name, iri in prefixes.items()) + sparql
-
-
-def _parsed(reply: Reply) -> Results:
-    """Return a reply as the engine's own results. Raises StorageFailed: it is not whole."""
-    with _whole_reply():
-        if reply.is_triples:
-            return _triples(ox.parse(reply.body, format=ox.RdfFormat.N_TRIPLES))
-        if not b"".join(reply.body[-_ENDING_BYTES:].split()).endswith(_ENDINGS):
-            raise ValueError("it ends too early")
-        body = results_with_blank_nodes(reply.body)
-        if _ROW_OF_ASK in body[:_MAX_HEAD_BYTES]:
-            body = b'{"head":{},"boolean":%s}' % (b"true" if b'"value"' in body else b"false")
-        return ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
-
-
-@contextmanager
-def _whole_reply() -> Iterator[None]:
-    """Read a reply. Raises StorageFailed: it is not whole."""
-    try:
-        yield
-    except (SyntaxError, ValueError) as error:  # a server that runs out of time says so in the middle of a reply
-        raise StorageFailed(
-            f"the reply of the server is not whole: {error}. Ask for less, or raise its time limit."
-        ) from error
-
-
-def _triples(quads: Iterable[ox.Quad]) -> ox.QueryTriples:
-    """Return triples as the engine's own results."""
-    store = ox.Store()
-    graph = Names().catalogue
-    store.bulk_extend(ox.Quad(unnamed(quad.subject), quad.predicate, unnamed(quad.object), graph) for quad in quads)
-    return cast("ox.QueryTriples", store.query(queries.bind("catalogue/graph_triples")))

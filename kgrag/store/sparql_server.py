@@ -23,6 +23,7 @@ from kgrag.store.held_lease import HeldLease, Leasing
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.oxigraph import OxigraphStore, rehearsal_store
+from kgrag.store.server_profile import kept_traits
 from kgrag.store.server_quads import ServerQuads
 from kgrag.store.sparql_connection import ServerAddress, SparqlConnection
 from kgrag.store.sparql_leases import SparqlLeases
@@ -54,7 +55,7 @@ class ServerStore(CataloguedStore):
         Args:
             address: the setting ``store``, or a connection, which is closed with the store.
             folder: where an embedded store would be: ``<folder>.lock`` and ``<folder>.pid`` exist next to it while a
-                writer of this machine is at work; None locks nothing.
+                writer of this machine is at work, and the profile of the server; None locks nothing.
             base: its base IRI; None takes the recorded one, or the default for a new store.
             validator: checks drafts in memory before ``publish`` lets them in.
             read_only: open without the lock and without a lease, and write nothing.
@@ -72,7 +73,8 @@ class ServerStore(CataloguedStore):
         try:
             lock = WriterLock(folder) if folder is not None and not read_only else None
             lineage = drawn()
-            quads = ServerQuads(connection, writer=lineage, keeps=not read_only)
+            known = None if folder is None else kept_traits(folder.parent, connection.address.query)
+            quads = ServerQuads(connection, writer=lineage, keeps=not read_only, known=known)
             with engine():
                 names = quads.names = identity.recorded_names(quads, base)
                 if read_only:

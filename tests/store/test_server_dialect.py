@@ -1,7 +1,7 @@
 """Virtuoso is asked in its dialect, and read as other servers are."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyoxigraph as ox
 import pytest
@@ -14,18 +14,26 @@ BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
 
 class Virtuoso(SparqlConnection):
-    """Answers every query alike, as Virtuoso does, and keeps what it was asked."""
+    """Answers every query alike, as Virtuoso does, and keeps what it was asked, but for what it is."""
 
-    def __init__(self, *cells: Mapping[str, str], triples: bytes = b"", software: str = "Virtuoso/07.20.3229") -> None:
+    def __init__(self, *cells: Mapping[str, str], triples: bytes = b"", truth: str = "1", own: str = "") -> None:
         super().__init__(ServerAddress.of("http://127.0.0.1:9"))
         self.asked: list[tuple[str, bool]] = []
-        self._body = json.dumps({"head": {"vars": ["v"]}, "results": {"bindings": [{"v": c} for c in cells]}}).encode()
-        self._triples, self._named = triples, software
+        self._body = body_of([{"v": cell} for cell in cells])
+        self._triples = triples
+        graph = {"own": {"type": "uri", "value": own}} if own else {}
+        self._what_it_is = body_of([{"boolean": {"type": "literal", "value": truth}, **graph}])
 
     def _sent(self, address: str, form: Mapping[str, str], *, only_triples: bool = False) -> Reply:
+        if "?boolean" in form["query"]:
+            return Reply(self._what_it_is, is_triples=False)
         self.asked.append((form["query"], only_triples))
-        self.software = self._named
         return Reply(self._triples, is_triples=True) if self._triples else Reply(self._body, is_triples=False)
+
+
+def body_of(rows: Sequence[Mapping[str, Mapping[str, str]]]) -> bytes:
+    head = sorted({name for row in rows for name in row})
+    return json.dumps({"head": {"vars": head}, "results": {"bindings": rows}}).encode()
 
 
 def rows(connection: SparqlConnection, sparql: str) -> list[str]:
@@ -78,13 +86,20 @@ def test_an_iri_of_values_that_comes_as_text_is_an_iri() -> None:
     assert rows(Virtuoso(text), "SELECT ?v { { VALUES ?v { <urn:x> } } UNION { VALUES ?v { 'urn:x' } } }") == [
         '"urn:x"'
     ]
-    assert rows(Virtuoso(text, software="another"), query) == ['"urn:x"']
+    assert rows(Virtuoso(text, truth="true"), query) == ['"urn:x"']
 
 
-def test_its_first_reply_says_what_it_is_and_it_is_asked_again() -> None:
-    server = Virtuoso()
+@pytest.mark.parametrize(
+    ("truth", "own", "is_virtuoso"), [("1", "", True), ("true", "", False), ("true", "urn:g", True)]
+)
+def test_how_it_answers_decides_how_it_is_asked_and_not_what_it_calls_itself(
+    truth: str, own: str, is_virtuoso: bool
+) -> None:
+    server = Virtuoso(truth=truth, own=own)
+    server.software = "nginx" if is_virtuoso else "Virtuoso/07.20.3229"
+    quads = ServerQuads(server, writer="reader")
     for _ in range(2):
-        rows(server, "SELECT ?v { GRAPH ?v { ?s ?p ?o } }")
-    assert ["FILTER" in text for text, _ in server.asked] == [False, True, True]
-    ServerQuads(server, writer="reader").query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
-    assert [only_triples for _, only_triples in server.asked] == [False, False, False, True]
+        quads.query("SELECT ?v { GRAPH ?v { ?s ?p ?o } }")
+    quads.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
+    assert ["FILTER" in text for text, _ in server.asked] == [is_virtuoso, is_virtuoso, False]
+    assert [only_triples for _, only_triples in server.asked] == [False, False, is_virtuoso]
