@@ -114,7 +114,7 @@ def worked(
     try:
         from kgrag.workers import runners
         from kgrag.workers.shard_source import ShardSource
-        from kgrag.workers.shards import Job
+        from kgrag.workers.shards import DOCUMENTS_STAGES, Job
         from kgrag.workers.stages import Read
     except ModuleNotFoundError as error:
         raise InputError(f"workers need {error.name}. Install it: pip install 'kgrag[workers]'.") from None
@@ -122,7 +122,8 @@ def worked(
         runners.check(options.runner)
     files = find_files(paths, skipped=skipped)
     with _folder(kb.path, options.shards, _version(kb, options)) as shards:
-        job = Job(str(shards), shards.name, Read(options.whole_pages), _stages(kb, options))
+        stages = {DOCUMENTS_STAGES: _stages(kb, options)}
+        job = Job(str(shards), shards.name, stages, Read(options.whole_pages))
         runner = runners.opened(options.runner, job)
         try:
             source = ShardSource(

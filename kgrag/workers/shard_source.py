@@ -22,7 +22,7 @@ from kgrag.text import documents
 from kgrag.text.ingestion import CutDocument
 from kgrag.vocab import Names
 from kgrag.workers.arrow_rows import document_of
-from kgrag.workers.shards import DocumentsTask, FilesTask, Job, read_shard
+from kgrag.workers.shards import FilesTask, Job, ShardTask, read_shard
 from kgrag.workers.slot_pool import Outcome, Runner
 from kgrag.workers.stages import draft_of, file_digest
 
@@ -39,7 +39,7 @@ class _Shard:
     files: list[Path]
     read: list[Document | str]
     name: str = ""
-    task: DocumentsTask | None = None
+    task: ShardTask | None = None
     failed: dict[int, str] = field(default_factory=dict)  # row -> why workers made nothing of it
 
 
@@ -88,7 +88,7 @@ class ShardSource:
         graph = self.names.document_graph(documents.document_iri(document, self.names))
         return self._cut.pop((graph.value, document.location), None)
 
-    def _tasks(self, files: Iterable[Path]) -> Iterator[DocumentsTask]:
+    def _tasks(self, files: Iterable[Path]) -> Iterator[ShardTask]:
         """Yield the work on documents, while files are being read, and note every shard."""
         for outcome in self.runner.outcomes(_file_tasks(files)):
             for shard in self._read(outcome):
@@ -111,17 +111,17 @@ class ShardSource:
                 self.pending[path] = outcome.died
                 yield _Shard([path], [f"{path}: {outcome.died}."])
 
-    def _task(self, name: str, read: Sequence[Document | str]) -> DocumentsTask | None:
+    def _task(self, name: str, read: Sequence[Document | str]) -> ShardTask | None:
         """Return the work that a shard needs: none where all is stored, what was done already where that has it all."""
         rows = [row for row, each in enumerate(read) if isinstance(each, Document)]
         there = self.stored([each for each in read if isinstance(each, Document)])
         lacking = tuple(row for row, is_stored in zip(rows, there, strict=True) if not is_stored)
-        return self.job.chosen(DocumentsTask(name, lacking, len(read))) if lacking else None
+        return self.job.chosen(ShardTask(name, lacking, len(read))) if lacking else None
 
     def _take(self, shard: _Shard, outcome: Outcome) -> None:
         """Take what workers made of a shard; what ended them is tried document by document."""
         task = outcome.task
-        assert isinstance(task, DocumentsTask)
+        assert isinstance(task, ShardTask)
         rows = range(task.length) if task.rows is None else task.rows
         for name in outcome.shards:
             for row, made in zip(rows, read_shard(self.job.folder, name).to_pylist(), strict=True):
