@@ -30,8 +30,11 @@ STAGE = "og_rag facts"
 
 _REPLIES_PER_TABLE = 4
 
-REPLIES = pa.schema([(name, pa.large_string()) for name in ("window", "text", "schema", "reply", "data", "problem")])
-"""A row per reply: its window, the schema that was asked for, and parsed data as JSON; "" for no data."""
+REPLIES = pa.schema([(name, pa.large_string()) for name in ("reader", "window", "text", "schema", "reply")])
+"""A row per reply: the digest of who reads it, and as JSON its window, schema and completion.
+
+JSON also carries halves of surrogate pairs, which a model may write.
+"""
 
 _GRAPH = pa.struct(
     [
@@ -47,15 +50,11 @@ _GRAPH = pa.struct(
 FACTS = pa.schema(
     [
         ("error", pa.large_string()),
-        ("problem", pa.large_string()),
         ("graphs", pa.list_(_GRAPH)),
-        ("properties", pa.large_string()),
-        ("minted_classes", pa.list_(pa.large_string())),
-        ("minted_properties", pa.list_(pa.large_string())),
-        ("nameless", pa.list_(pa.large_string())),
+        ("stated", pa.large_string()),
     ]
 )
-"""A row per reply: what it states, its assertions first among the graphs; ``properties`` are a JSON object."""
+"""A row per reply: its graphs, the assertions first, and as JSON what else ``WindowFacts`` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,66 +73,64 @@ class ReadReplies:
             entered = conforming(facts.graphs, self.reader.names.base)
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()}
-        return {
-            "error": "",
+        stated = {
             "problem": facts.problem,
-            "graphs": [row_of_draft(draft) | {"conforms": draft.iri.value in entered} for draft in facts.graphs],
-            "properties": json.dumps({key: iri.value for key, iri in facts.properties.items()}),
+            "properties": {key: iri.value for key, iri in facts.properties.items()},
             "minted_classes": sorted(facts.minted_classes),
             "minted_properties": sorted(facts.minted_properties),
             "nameless": list(facts.nameless),
         }
+        graphs = [row_of_draft(draft) | {"conforms": draft.iri.value in entered} for draft in facts.graphs]
+        return {"error": "", "graphs": graphs, "stated": json.dumps(stated)}
 
 
-def read(replies: Iterable[Reply], workers: Workers) -> Iterator[tuple[Reply, WindowFacts]]:
-    """Yield replies, in their order, with what workers read in each."""
+def read(replies: Iterable[Reply], reader: WindowReader, workers: Workers) -> Iterator[tuple[Reply, WindowFacts]]:
+    """Yield replies, in their order, with what workers read in each; they read as ``reader`` does."""
+    digest = reader.digest  # part of every row, since a result that is there is taken for the same row
     sent: deque[Reply] = deque()
     arriving = iter(replies)
 
     def tables() -> Iterator[pa.Table]:
         while some := list(islice(arriving, _REPLIES_PER_TABLE)):
             sent.extend(some)
-            yield pa.Table.from_pylist([_row_of(reply) for reply in some], schema=REPLIES)
+            yield pa.Table.from_pylist([_row_of(reply) | {"reader": digest} for reply in some], schema=REPLIES)
 
     for table in workers.results(STAGE, tables()):
         for row in table.to_pylist():
             yield sent.popleft(), _facts_of(row)
 
 
-def _row_of(reply: Reply) -> dict[str, Any]:
+def _row_of(reply: Reply) -> dict[str, str]:
     asked, completion = reply.asked, reply.completion
     return {
         "window": json.dumps(asdict(asked.window)),
         "text": asked.text,
         "schema": json.dumps(asked.prompt.schema),
-        "reply": completion.text,
-        "data": "" if completion.data is None else json.dumps(completion.data),
-        "problem": json.dumps([completion.problem, completion.finish]),
+        "reply": json.dumps([completion.text, completion.data, completion.problem, completion.finish]),
     }
 
 
 def _reply_of(row: Mapping[str, Any]) -> Reply:
     window = json.loads(row["window"])
     passages = tuple(Passage(**passage) for passage in window["passages"])
-    problem, finish = json.loads(row["problem"])
-    data = json.loads(row["data"]) if row["data"] else None
+    text, data, problem, finish = json.loads(row["reply"])
     return Reply(
         Asked(Window(passages, window["halvings"]), row["text"], Prompt(PROMPT, "", schema=json.loads(row["schema"]))),
-        Completion(row["reply"], data, problem=problem, finish=finish),
+        Completion(text, data, problem=problem, finish=finish),
     )
 
 
 def _facts_of(row: Mapping[str, Any]) -> WindowFacts:
     if row["error"]:
         return WindowFacts(problem=row["error"], is_read=False)
-    graphs = [draft_of_row(graph) for graph in row["graphs"]]
+    graphs, stated = [draft_of_row(graph) for graph in row["graphs"]], json.loads(row["stated"])
     return WindowFacts(
         facts=graphs[0] if graphs else None,
         hyperedges=graphs[1:],
-        properties={key: ox.NamedNode(iri) for key, iri in json.loads(row["properties"]).items()},
-        minted_classes=frozenset(row["minted_classes"]),
-        minted_properties=frozenset(row["minted_properties"]),
-        nameless=row["nameless"],
-        problem=row["problem"],
+        properties={key: ox.NamedNode(iri) for key, iri in stated["properties"].items()},
+        minted_classes=frozenset(stated["minted_classes"]),
+        minted_properties=frozenset(stated["minted_properties"]),
+        nameless=stated["nameless"],
+        problem=stated["problem"],
         conforming=frozenset(graph["graph"] for graph in row["graphs"] if graph["conforms"]),
     )

@@ -208,7 +208,7 @@ class _Extraction:
         if self.workers is not None:
             from kgrag.methods.og_rag import facts_stage
 
-            return facts_stage.read(replies, self.workers)
+            return facts_stage.read(replies, self.reader, self.workers)
         return ((reply, self.reader.read(reply)) for reply in replies)
 
     def _take(self, reply: Reply, facts: WindowFacts, drafts: _Unpublished, begun: ox.Literal) -> None:

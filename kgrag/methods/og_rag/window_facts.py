@@ -21,7 +21,7 @@ from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import greedy_cover
 from kgrag.methods.og_rag.windows import Window
 from kgrag.model import Completion, GraphDraft, Prompt, plain
-from kgrag.vocab import KG, Names
+from kgrag.vocab import KG, Names, digest
 
 __all__ = ["PROMPT", "Asked", "Reply", "WindowFacts", "WindowReader"]
 
@@ -89,6 +89,14 @@ class WindowReader:
     ontology: Ontology
     names: Names
     parameters: str
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that decides what it reads in a reply."""
+        known = (self.ontology.concepts, self.ontology.properties)
+        terms = [repr(terms[iri]) for terms in known for iri in sorted(terms)]
+        above = [f"{iri} {sorted(classes)}" for iri, classes in sorted(self.ontology.above.items())]
+        return digest(self.names.base, self.parameters, *terms, *above)
 
     def activity(self, window: Window) -> ox.NamedNode:
         """Return the IRI of the activity that maps a window."""
