@@ -22,6 +22,7 @@ from kgrag.text import documents
 from kgrag.text.ingestion import CutDocument
 from kgrag.vocab import Names
 from kgrag.workers.arrow_rows import document_of
+from kgrag.workers.ended_tasks import outcomes
 from kgrag.workers.shards import FilesTask, Job, ShardTask, read_shard
 from kgrag.workers.slot_pool import Outcome, Runner
 from kgrag.workers.stages import draft_of, file_digest
@@ -75,7 +76,7 @@ class ShardSource:
             StorageFailed: a shard cannot be written or read.
         """
         named = {path for path, is_named in files.items() if is_named}
-        for outcome in self.runner.outcomes(self._tasks(files)):
+        for outcome in outcomes(self.runner, self.job, self._tasks(files)):
             while (shard := self._shards.popleft()).task is None:
                 yield from self._yielded(shard, named)
             self._take(shard, outcome)
@@ -90,7 +91,7 @@ class ShardSource:
 
     def _tasks(self, files: Iterable[Path]) -> Iterator[ShardTask]:
         """Yield the work on documents, while files are being read, and note every shard."""
-        for outcome in self.runner.outcomes(_file_tasks(files)):
+        for outcome in outcomes(self.runner, self.job, _file_tasks(files)):
             for shard in self._read(outcome):
                 self._shards.append(shard)
                 if shard.task is not None:

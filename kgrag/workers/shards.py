@@ -89,7 +89,7 @@ class Job:
         """
         shards = self._left(task)
         if shards is None:
-            shards = [self.write(table) for table in self._tables(task)]
+            shards = [self.write(table) for table in self.tables(task)]
             if not any(shard.endswith(_FAULTY) for shard in shards):
                 _put(self._listing(task), json.dumps(shards).encode())
         return shards
@@ -115,6 +115,22 @@ class Job:
         _put(note, json.dumps(task.rows).encode())
         return task
 
+    def note_ended(self, task: Task) -> None:
+        """Write down, in the loader, that a task of several parts ended its workers. Raises StorageFailed."""
+        _put(self._note(task), json.dumps(_rows(task)).encode())
+
+    def has_ended(self, task: Task) -> bool:
+        """Return whether a task of several parts, or one with these parts among others, ended its workers before."""
+        if len(_rows(task)) == 1:
+            return False
+        with suppress(FileNotFoundError):
+            return set(_rows(task)) <= set(json.loads(self._note(task).read_text(encoding="utf-8")))
+        return False
+
+    def _note(self, task: Task) -> Path:
+        what = repr(task) if isinstance(task, FilesTask) else f"{task.stages} {task.shard}"
+        return Path(self.folder, f"{digest(self.version, what)}.ended")
+
     def _left(self, task: Task) -> list[str] | None:
         try:
             shards: list[str] = json.loads(self._listing(task).read_text(encoding="utf-8"))
@@ -125,7 +141,8 @@ class Job:
     def _listing(self, task: Task) -> Path:
         return Path(self.folder, f"{digest(self.version, repr(task))}.json")
 
-    def _tables(self, task: Task) -> Iterator[pa.Table]:
+    def tables(self, task: Task) -> Iterator[pa.Table]:
+        """Yield what a task leaves. Raises StorageFailed: a file that it reads is not there, or damaged."""
         if isinstance(task, FilesTask):
             assert self.read is not None, "a job that reads no files was given some"
             files = [{"file": file, "sha256": sha256} for file, sha256 in task.files]
@@ -146,6 +163,13 @@ class Job:
         shard = f"{hashlib.sha256(content).hexdigest()}{_FAULTY if faulty else _WHOLE}"
         _put(Path(self.folder, shard), content)
         return shard
+
+
+def _rows(task: Task) -> list[int]:
+    """Return the places of the parts of a task."""
+    if isinstance(task, FilesTask):
+        return list(range(len(task.files)))
+    return list(range(task.length) if task.rows is None else task.rows)
 
 
 def read_shard(folder: str, shard: str) -> pa.Table:

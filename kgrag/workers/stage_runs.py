@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from kgrag.workers.ended_tasks import outcomes
 from kgrag.workers.shards import Job, ShardTask, read_shard
 from kgrag.workers.slot_pool import Outcome, Runner
 
@@ -31,7 +32,7 @@ class StageRuns:
         Raises:
             StorageFailed: a file in the folder of the job cannot be written or read.
         """
-        for outcome in self.runner.outcomes(self._task(stage, table) for table in tables):
+        for outcome in outcomes(self.runner, self.job, (self._task(stage, table) for table in tables)):
             yield self._result(outcome)
 
     def _task(self, stage: str, table: pa.Table) -> ShardTask:

@@ -154,7 +154,7 @@ class Deadly(LocalRunner):
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         for task in tasks:
-            (table,) = self.job._tables(task)  # what a worker would have made
+            (table,) = self.job.tables(task)  # what a worker would have made
             ended = getattr(task, "stages", "") == facts_stage.STAGE and "Barley" in str(table.to_pylist())
             yield Outcome(task, died="the worker ended") if ended else Outcome(task, self.job(task), done=True)
 
