@@ -72,8 +72,9 @@ def _note(trace: str, *what: str) -> None:
 def _watched(trace: str, job: Job) -> Runner:
     """Return the runner of two processes, of a job that reports its stages."""
     _note(trace, "working")
-    stages = tuple(_NotingStage(trace, stage) for stage in job.stages)
-    noting = _NotingJob(job.folder, job.version, _NotingRead(job.read.whole_pages, trace), stages, trace)
+    stages = {name: tuple(_NotingStage(trace, stage) for stage in some) for name, some in job.stages.items()}
+    assert job.read is not None
+    noting = _NotingJob(job.folder, job.version, stages, _NotingRead(job.read.whole_pages, trace), trace)
     return runners.opened("process://2", noting)
 
 
@@ -86,9 +87,9 @@ class _NotingJob(Job):
         _note(self.trace, "idle")
         return left
 
-    def _write(self, table: pa.Table) -> str:
+    def write(self, table: pa.Table) -> str:
         _note(self.trace, "writing")
-        return Job._write(self, table)
+        return Job.write(self, table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
 protocol              where it is used
 ====================  ====================================================================================
 ``Answers``           ``kgrag ask``: the method's own answer, in place of one from its hits
+``HasWorkerStages``   ``kgrag build --runner``: what workers do of its build besides asking and embedding
 ``Trains``            ``kgrag train``; ``kgrag eval`` refuses questions that were learned from
 ``Counts``            ``kgrag stats METHOD``
 ``Draws``             ``kgrag draw``
@@ -39,7 +40,7 @@ from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, PluginBroken
 from kgrag.index.array_files import FileFault
 from kgrag.model import Allowed, Answer, BuildReport, Hit
-from kgrag.ports import Progress
+from kgrag.ports import Progress, Stage
 from kgrag.querying.ontology_check import Check
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "ClaimsQuestions",
     "Counts",
     "Draws",
+    "HasWorkerStages",
     "LeftToEvidence",
     "OwnAnswer",
     "Proposed",
@@ -89,6 +91,14 @@ class Answers(Protocol):
 
         Raises NotBuilt.
         """
+
+
+@runtime_checkable
+class HasWorkerStages(Protocol):
+    """Has parts of its build done by workers, which its field ``workers`` reaches."""
+
+    def worker_stages(self, options: Any) -> Mapping[str, Stage]:
+        """Return the stages by name; ``options`` are those of the build. Raises StateError: it cannot be built."""
 
 
 @runtime_checkable

@@ -46,6 +46,7 @@ __all__ = [
     "Reranker",
     "ReranksAtCost",
     "Scratch",
+    "Stage",
     "StreamsText",
     "TripleStore",
     "Validator",
@@ -53,6 +54,7 @@ __all__ = [
     "VectorSpaces",
     "Vectors",
     "Workbench",
+    "Workers",
     "WritesAnew",
 ]
 
@@ -313,6 +315,23 @@ class Workbench(Scratch, Protocol):
         """Return a new scratch store of this kind, which is empty."""
 
 
+Stage = Callable[[Any], Any]
+"""A pure function from an Arrow table to an Arrow table, made of values that can be pickled."""
+
+
+class Workers(Protocol):
+    """Do what is pure in other processes, or on other machines: stages from an Arrow table to an Arrow table."""
+
+    def results(self, stage: str, tables: Iterable[Any]) -> Iterator[Any]:
+        """Yield what a stage makes of each table, in their order, row for row; a few tables are read ahead.
+
+        Every result has a column ``error``: "", or why a row was not done; its other columns are then null.
+
+        Raises:
+            StorageFailed: what is handed over cannot be written or read.
+        """
+
+
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]
 """Checks drafts that were written, with their catalogue entries, to a scratch store."""
 
@@ -387,8 +406,9 @@ class Method(Protocol):
 
     A field without a default, or with one of these names, is a port and filled in by its name: ``store``, ``spaces``,
     ``embedder``, ``model``, ``runner``, ``open_scratch``, ``lexical`` and ``weights`` (folders for sidecars; None in
-    memory), ``method`` (returns another method by its name), ``read_only``. Every other field is a hyper-parameter, has
-    a default, and can be set in ``name:field=value``. ``kgrag.testing.check_method`` tests a method.
+    memory), ``method`` (returns another method by its name), ``workers`` (None where a build has none), ``read_only``.
+    Every other field is a hyper-parameter, has a default, and can be set in ``name:field=value``.
+    ``kgrag.testing.check_method`` tests a method.
     """
 
     @property

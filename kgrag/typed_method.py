@@ -15,7 +15,7 @@ from kgrag.errors import InvalidSettings
 
 __all__ = ["WIRED", "TypedMethod", "tunable"]
 
-_PORTS = "store spaces embedder model lexical weights open_scratch runner method"
+_PORTS = "store spaces embedder model lexical weights open_scratch runner method workers"
 WIRED = frozenset((*_PORTS.split(), "max_tokens", "read_only"))
 """Fields of a method that the knowledge base fills in; all others are hyper-parameters."""
 

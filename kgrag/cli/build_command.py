@@ -21,6 +21,7 @@ from kgrag.cli.options import (
     KbOption,
     MaxCompletionsOption,
     MaxTokensOption,
+    ShardsOption,
     budget_of,
     loudness_options,
     open_kb,
@@ -28,6 +29,7 @@ from kgrag.cli.options import (
 )
 from kgrag.cli.printing import counts_line, note, print_json, progress_bar, with_price
 from kgrag.cli.remote_commands import ServerOption, build_through, through
+from kgrag.errors import InputError
 from kgrag.model import BuildReport
 
 if TYPE_CHECKING:
@@ -36,6 +38,20 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
+
+RunnerOption = Annotated[
+    str,
+    typer.Option(
+        "--runner",
+        help="Who computes: local, process://WORKERS, or ray://ADDRESS/WORKERS; default: this process, as it stores. "
+        "A service is asked by this process all the same.",
+        show_default=False,
+    ),
+]
+PriceOption = Annotated[
+    tuple[float, float] | None,
+    typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
+]
 
 
 class _Methods(typer.core.TyperGroup):
@@ -116,23 +132,26 @@ def _build(
     *,
     kb: KbOption = None,
     dry_run: DryRunOption = False,
-    price: Annotated[
-        tuple[float, float] | None,
-        typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
-    ] = None,
+    price: PriceOption = None,
     max_completions: MaxCompletionsOption = None,
     max_tokens: MaxTokensOption = None,
     money: BudgetOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
+    runner: RunnerOption = "",
+    shards: ShardsOption = None,
     server: ServerOption = None,
 ) -> None:
     def build_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
             budget = budget_of(opened, max_completions, max_tokens, money)
-            report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
+            report = opened.build(
+                method, progress=progress, dry_run=dry_run, budget=budget, runner=runner, shards=shards, **options
+            )
             end(report, price or price_per_million(opened))
 
     def build_there(client: Client) -> None:
+        if runner or shards:
+            raise InputError("--runner works where the knowledge base is. Leave it out, or --server.")
         given = {name: value for name, value in options.items() if value not in (None, [])}
         sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
         with progress_bar() as progress:

@@ -13,7 +13,7 @@ import typer
 
 from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
-from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
+from kgrag.cli.options import JsonFormat, KbOption, ShardsOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import (
     ServerOption,
@@ -196,10 +196,7 @@ def ingest(
             show_default=False,
         ),
     ] = "",
-    shards: Annotated[
-        Path | None,
-        typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False),
-    ] = None,
+    shards: ShardsOption = None,
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""

@@ -32,6 +32,7 @@ __all__ = [
     "MaxCompletionsOption",
     "MaxTokensOption",
     "MethodOption",
+    "ShardsOption",
     "TopOption",
     "WhereOption",
     "budget_of",
@@ -166,6 +167,9 @@ MaxTokensOption = Annotated[
 ]
 BudgetOption = Annotated[
     float | None, typer.Option("--budget", help="Stop when this much was spent, by the prices in kgrag.toml.", min=0)
+]
+ShardsOption = Annotated[
+    str | None, typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False)
 ]
 WhereOption = Annotated[
     list[str] | None,

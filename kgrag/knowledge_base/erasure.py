@@ -39,7 +39,7 @@ from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import bm25
 from kgrag.knowledge_base import document_sources, forgetting, receipts
 from kgrag.knowledge_base.receipts import proof_of, signing_key
-from kgrag.knowledge_base.worker_intake import SHARDS
+from kgrag.knowledge_base.worker_parts import BUILD_SHARDS, SHARDS
 from kgrag.late_patterns import late_re
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
@@ -344,7 +344,8 @@ def _remove_copies(kb: Erasable) -> None:
     if kb.path is not None:
         shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
         shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)
-        shutil.rmtree(kb.path / _CACHE / SHARDS, ignore_errors=True)
+        for shards in (SHARDS, BUILD_SHARDS):
+            shutil.rmtree(kb.path / _CACHE / shards, ignore_errors=True)
         for file in (kb.path / _CACHE).glob("embeddings.sqlite*"):
             file.unlink()
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,12 @@ import pyoxigraph as ox
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, UnknownName
 from kgrag.index.ontology_prefixes import ontology_prefixes
-from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries, worker_builds
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.conversation_calls import ConversationCalls
 from kgrag.knowledge_base.export_calls import ExportCalls
 from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
+from kgrag.knowledge_base.worker_builds import BuildWorkers
 from kgrag.model import BuildReport, Publication
 from kgrag.ports import Progress
 from kgrag.querying import saved_queries
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from kgrag.querying.ontology_check import Check
     from kgrag.querying.query_explanation import PatternCount
     from kgrag.store.update_effect import UpdateEffect
+    from kgrag.workers.shards import Job
+    from kgrag.workers.slot_pool import Runner
 
 __all__ = ["KnowledgeBase"]
 
@@ -164,15 +167,22 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
         progress: Progress | None = None,
         dry_run: bool = False,
         budget: Budget | None = None,
+        runner: str | Callable[[Job], Runner] = "",
+        shards: str | Path | None = None,
         **options: Any,
     ) -> BuildReport:
         """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else.
+
+        With a ``runner``, as of ``ingest``, workers do what computes, and this process asks services and stores what
+        they made; the result is the same. A dry run has no workers.
 
         Args:
             method: its name, with hyper-parameters where wanted: ``"sire_rag:levels=3"``.
             progress: called after each batch with (what is being done, how many are done, of how many).
             dry_run: write nothing; the report counts what a build would ask of the language model.
             budget: the most that may be asked of the language model.
+            runner: who works.
+            shards: with a runner, a folder that all workers share; that of the knowledge base where None.
             options: those that the method declares; ``kgrag build METHOD --help`` lists them.
 
         Returns:
@@ -180,18 +190,24 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
 
         Raises:
             UnknownName: there is no such method.
-            InvalidSettings: the method has no such option, or a value is of the wrong type.
+            InvalidSettings: the method has no such option, a value is of the wrong type, or workers have nothing to do.
+            InputError: there is no such runner, or what it needs is not installed.
+            ServiceUnavailable: the cluster of the runner cannot be reached.
             BudgetSpent: the budget is used up; what came before is kept, and the next build goes on from there.
         """
         chosen_options = read_options(method, options)
-        chosen = self.method(method) if budget is None else self.method_within(method, budget)
+        workers = BuildWorkers(runner, None if shards is None else Path(shards))
+        worker_builds.check(workers)
         if dry_run:
-            return chosen.build(chosen_options, progress=progress, dry_run=True)
+            return self.method_within(method, budget).build(chosen_options, progress=progress, dry_run=True)
         name = method.partition(":")[0]
         since, before = self.store.revision, build_marks.state(self.store, name)
         try:
-            with build_marks.begun(self.store, name, before) as started:
-                report = chosen.build(chosen_options, progress=progress)
+            with (
+                worker_builds.working(self, method, chosen_options, workers) as kb,
+                build_marks.begun(self.store, name, before) as started,
+            ):
+                report = kb.method_within(method, budget).build(chosen_options, progress=progress)
             after = build_marks.reached(self.store, name, before, started, since)
             # a method that reports a graph itself gives the reason in the same words, and names the document as well
             reported = "\n".join(report.pending)

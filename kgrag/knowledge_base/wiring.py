@@ -23,7 +23,17 @@ from kgrag.knowledge_base.given_parts import (
     given_model,
     given_reranker,
 )
-from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
+from kgrag.ports import (
+    Closes,
+    Embedder,
+    LanguageModel,
+    Method,
+    OpenedStore,
+    Reranker,
+    TripleStore,
+    VectorSpaces,
+    Workers,
+)
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, folder_of, is_address, read_settings
 from kgrag.store.lineage import first_lineage, lineage
@@ -66,6 +76,7 @@ class Wiring:
         self._given_reranker = given_reranker(reranker)
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[tuple[str, str], Reranker] = {}
+        self._workers: Workers | None = None  # of a view of this knowledge base that builds
         self._closed = False
         self._store = self._open_store()
         if not read_only:
@@ -371,8 +382,10 @@ class Wiring:
             return model.around(BudgetedModel(model.inner, budget))
         return BudgetedModel(model, budget)
 
-    def method_within(self, spec: str, budget: Budget) -> Method:
-        """Return a method as ``method`` does, with a language model that stops when a budget is spent."""
+    def method_within(self, spec: str, budget: Budget | None) -> Method:
+        """Return a method as ``method`` does, with a language model that stops when a budget is spent; None: none."""
+        if budget is None:
+            return self.method(spec)
         return self.asking(self.within(budget)).method(spec)
 
     def _make(self, spec: str, model: Callable[[], LanguageModel]) -> Method:
@@ -392,6 +405,7 @@ class Wiring:
             "open_scratch": lambda: OxigraphScratch,
             "runner": lambda: self.runner,
             "method": lambda: self.method,
+            "workers": lambda: self._workers,
         }
         declared = {field.name for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}

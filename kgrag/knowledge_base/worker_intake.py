@@ -9,24 +9,19 @@ Query read: ``documents/parameters``.
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from kgrag import plugins, queries
+from kgrag import queries
 from kgrag.errors import InputError
-from kgrag.knowledge_base import build_marks, services
+from kgrag.knowledge_base import build_marks, worker_parts
+from kgrag.knowledge_base.worker_parts import Loading
 from kgrag.model import Document, plain
-from kgrag.ports import Embedder, TripleStore
-from kgrag.resources import folder, version
-from kgrag.settings import read_settings
+from kgrag.ports import Stage, TripleStore
 from kgrag.text import documents
 from kgrag.text.ingestion import CutDocument, Cutting
 from kgrag.text.readers import find_files, read_paths
@@ -34,29 +29,10 @@ from kgrag.text.readers.sources import place
 from kgrag.vocab import digest
 
 if TYPE_CHECKING:
-    from kgrag.llm.embedders import CachedEmbedder
-    from kgrag.settings import Settings
     from kgrag.workers.shards import Job
     from kgrag.workers.slot_pool import Runner
-    from kgrag.workers.stages import Stage
 
-__all__ = ["SHARDS", "WorkedDocuments", "WorkerOptions", "note_pending", "read", "worked"]
-
-SHARDS = "shards"
-"""The folder of what workers leave, below that of caches."""
-
-
-class _Loading(Protocol):
-    """The parts of a knowledge base that a loader uses."""
-
-    settings: Settings
-    path: Path | None
-    _given_embedder: Embedder | None
-
-    @property
-    def store(self) -> TripleStore: ...
-    @property
-    def embedder(self) -> CachedEmbedder: ...
+__all__ = ["WorkedDocuments", "WorkerOptions", "note_pending", "read", "worked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +57,7 @@ class WorkedDocuments:
 
 @contextmanager
 def read(
-    kb: _Loading, paths: Sequence[Path], options: WorkerOptions, *, skipped: list[str], broken: dict[Path, str]
+    kb: Loading, paths: Sequence[Path], options: WorkerOptions, *, skipped: list[str], broken: dict[Path, str]
 ) -> Iterator[WorkedDocuments]:
     """Read documents in this process, or have workers do it where a runner is named; arguments as of ``worked``."""
     if not options.runner:
@@ -94,7 +70,7 @@ def read(
 
 @contextmanager
 def worked(
-    kb: _Loading, paths: Sequence[Path], options: WorkerOptions, *, skipped: list[str], broken: dict[Path, str]
+    kb: Loading, paths: Sequence[Path], options: WorkerOptions, *, skipped: list[str], broken: dict[Path, str]
 ) -> Iterator[WorkedDocuments]:
     """Start workers for the documents of files and folders; what they leave goes when the block ends without an error.
 
@@ -114,15 +90,16 @@ def worked(
     try:
         from kgrag.workers import runners
         from kgrag.workers.shard_source import ShardSource
-        from kgrag.workers.shards import Job
+        from kgrag.workers.shards import DOCUMENTS_STAGES, Job
         from kgrag.workers.stages import Read
     except ModuleNotFoundError as error:
         raise InputError(f"workers need {error.name}. Install it: pip install 'kgrag[workers]'.") from None
     if isinstance(options.runner, str):
         runners.check(options.runner)
     files = find_files(paths, skipped=skipped)
-    with _folder(kb.path, options.shards, _version(kb, options)) as shards:
-        job = Job(str(shards), shards.name, Read(options.whole_pages), _stages(kb, options))
+    with worker_parts.shared_folder(kb.path, options.shards, worker_parts.SHARDS, _version(kb, options)) as shards:
+        stages = {DOCUMENTS_STAGES: _stages(kb, options)}
+        job = Job(str(shards), shards.name, stages, Read(options.whole_pages))
         runner = runners.opened(options.runner, job)
         try:
             source = ShardSource(
@@ -148,50 +125,14 @@ def note_pending(store: TripleStore, paths: Collection[Path], pending: Mapping[P
         build_marks.ended(store, build_marks.INTAKE, build_marks.state(store, build_marks.INTAKE), lines)
 
 
-def _stages(kb: _Loading, options: WorkerOptions) -> tuple[Stage, ...]:
+def _stages(kb: Loading, options: WorkerOptions) -> tuple[Stage, ...]:
     from kgrag.workers.stages import Chunk, Embed, Validate
 
     base = kb.store.names.base
     stages: list[Stage] = [Chunk(base, options.cutting), Validate(base)]
     if options.embed:
-        stages.append(Embed(_recipe(kb, is_local=options.runner == "local")))
+        stages.append(Embed(worker_parts.recipe(kb, is_local=options.runner == "local")))
     return tuple(stages)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """Returns an embedder that is there."""
-
-    embedder: Embedder
-
-    def __call__(self) -> Embedder:
-        return self.embedder
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """Makes the embedder of the settings; keys of services are in the environment of whoever calls it."""
-
-    embedder: str
-    base_url: str | None
-
-    def __call__(self) -> Embedder:
-        return services.configured_embedder(read_settings(embedder=self.embedder, base_url=self.base_url))
-
-
-def _recipe(kb: _Loading, *, is_local: bool) -> Callable[[], Embedder]:
-    if is_local:
-        return _Ready(kb.embedder.inner)
-    if kb._given_embedder is None:
-        return _Named(kb.settings.embedder, kb.settings.base_url)
-    try:
-        pickle.dumps(kb._given_embedder)
-    except Exception as error:
-        raise InputError(
-            f"the embedder '{kb._given_embedder.identity}' cannot be sent to workers: {error}. Name one in the "
-            "settings, or use the runner local."
-        ) from error
-    return _Ready(kb._given_embedder)
 
 
 def _stored(store: TripleStore, cutting: Cutting, read: Sequence[Document]) -> list[bool]:
@@ -204,29 +145,8 @@ def _stored(store: TripleStore, cutting: Cutting, read: Sequence[Document]) -> l
     ]
 
 
-def _version(kb: _Loading, options: WorkerOptions) -> str:
+def _version(kb: Loading, options: WorkerOptions) -> str:
     """Return a name for all that the work depends on besides the files: programs, shapes, settings, model."""
-    groups = [
-        f"{group} {name} {plugin.distribution} {plugin.version}"
-        for group in ("kgrag.readers", "kgrag.chunkers", "kgrag.methods")
-        for name, plugin in sorted(plugins.registered(group).items())
-    ]
-    shapes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder("shapes") / "graphs").glob("*"))]
     model = kb.embedder.identity if options.embed else ""
     cutting = (str(options.cutting.tokens), options.cutting.name, str(options.whole_pages))
-    return digest(version(), kb.store.names.base, model, *cutting, *groups, *shapes)
-
-
-@contextmanager
-def _folder(kb: Path | None, given: Path | None, name: str) -> Iterator[Path]:
-    """Make the folder of a run, and remove it when the block ends without an error."""
-    temporary = Path(tempfile.mkdtemp(prefix="kgrag-")) if kb is None and given is None else None
-    parent = given or temporary or Path(kb or "", "cache", SHARDS)
-    (parent / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        yield parent / name
-    except BaseException:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    shutil.rmtree(parent / name if given is not None else parent, ignore_errors=True)
+    return digest(kb.store.names.base, model, *cutting, *worker_parts.programs())

@@ -137,11 +137,15 @@ class CachedEmbedder:
     answers.
     """
 
-    def __init__(self, inner: Embedder, path: Path | None) -> None:
-        """Take an embedder and the cache file, which is made at the first ``embed``; None: a cache in memory."""
+    def __init__(self, inner: Embedder, path: Path | None, *, texts_per_commit: int = _TEXTS_PER_COMMIT) -> None:
+        """Take an embedder and the cache file, which is made at the first ``embed``; None: a cache in memory.
+
+        ``texts_per_commit`` is how many texts the embedder gets at once, and the most whose vectors a kill loses.
+        """
         self.seconds = 0.0
         self.misses = 0
-        self.inner = inner
+        self.inner, self.path = inner, path
+        self._texts_per_commit = texts_per_commit
         self._lock = threading.Lock()
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self._file = _VectorFile(path)
@@ -204,8 +208,8 @@ class CachedEmbedder:
         rows |= self._file.read([name for name in texts if name not in rows], self.dimension)
         # Texts of similar length are embedded together, which wastes least padding.
         missing = sorted(texts.keys() - rows.keys(), key=lambda name: (len(texts[name]), name))
-        for start in range(0, len(missing), _TEXTS_PER_COMMIT):
-            batch = missing[start : start + _TEXTS_PER_COMMIT]
+        for start in range(0, len(missing), self._texts_per_commit):
+            batch = missing[start : start + self._texts_per_commit]
             started = time.perf_counter()
             vectors = self.inner.embed([texts[name] for name in batch], kind)
             seconds = time.perf_counter() - started

@@ -22,7 +22,8 @@ from kgrag.text import documents
 from kgrag.text.ingestion import CutDocument
 from kgrag.vocab import Names
 from kgrag.workers.arrow_rows import document_of
-from kgrag.workers.shards import DocumentsTask, FilesTask, Job, read_shard
+from kgrag.workers.ended_tasks import outcomes
+from kgrag.workers.shards import FilesTask, Job, ShardTask, read_shard
 from kgrag.workers.slot_pool import Outcome, Runner
 from kgrag.workers.stages import draft_of, file_digest
 
@@ -39,7 +40,7 @@ class _Shard:
     files: list[Path]
     read: list[Document | str]
     name: str = ""
-    task: DocumentsTask | None = None
+    task: ShardTask | None = None
     failed: dict[int, str] = field(default_factory=dict)  # row -> why workers made nothing of it
 
 
@@ -75,7 +76,7 @@ class ShardSource:
             StorageFailed: a shard cannot be written or read.
         """
         named = {path for path, is_named in files.items() if is_named}
-        for outcome in self.runner.outcomes(self._tasks(files)):
+        for outcome in outcomes(self.runner, self.job, self._tasks(files)):
             while (shard := self._shards.popleft()).task is None:
                 yield from self._yielded(shard, named)
             self._take(shard, outcome)
@@ -88,9 +89,9 @@ class ShardSource:
         graph = self.names.document_graph(documents.document_iri(document, self.names))
         return self._cut.pop((graph.value, document.location), None)
 
-    def _tasks(self, files: Iterable[Path]) -> Iterator[DocumentsTask]:
+    def _tasks(self, files: Iterable[Path]) -> Iterator[ShardTask]:
         """Yield the work on documents, while files are being read, and note every shard."""
-        for outcome in self.runner.outcomes(_file_tasks(files)):
+        for outcome in outcomes(self.runner, self.job, _file_tasks(files)):
             for shard in self._read(outcome):
                 self._shards.append(shard)
                 if shard.task is not None:
@@ -111,17 +112,17 @@ class ShardSource:
                 self.pending[path] = outcome.died
                 yield _Shard([path], [f"{path}: {outcome.died}."])
 
-    def _task(self, name: str, read: Sequence[Document | str]) -> DocumentsTask | None:
+    def _task(self, name: str, read: Sequence[Document | str]) -> ShardTask | None:
         """Return the work that a shard needs: none where all is stored, what was done already where that has it all."""
         rows = [row for row, each in enumerate(read) if isinstance(each, Document)]
         there = self.stored([each for each in read if isinstance(each, Document)])
         lacking = tuple(row for row, is_stored in zip(rows, there, strict=True) if not is_stored)
-        return self.job.chosen(DocumentsTask(name, lacking, len(read))) if lacking else None
+        return self.job.chosen(ShardTask(name, lacking, len(read))) if lacking else None
 
     def _take(self, shard: _Shard, outcome: Outcome) -> None:
         """Take what workers made of a shard; what ended them is tried document by document."""
         task = outcome.task
-        assert isinstance(task, DocumentsTask)
+        assert isinstance(task, ShardTask)
         rows = range(task.length) if task.rows is None else task.rows
         for name in outcome.shards:
             for row, made in zip(rows, read_shard(self.job.folder, name).to_pylist(), strict=True):

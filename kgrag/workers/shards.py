@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,14 +23,17 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kgrag.errors import StorageFailed
+from kgrag.ports import Stage
 from kgrag.vocab import digest
 from kgrag.workers.arrow_rows import FILES, table_of
-from kgrag.workers.stages import Read, Stage
+from kgrag.workers.stages import Read
 
-__all__ = ["DocumentsTask", "FilesTask", "Job", "Task", "read_shard"]
+__all__ = ["DOCUMENTS_STAGES", "FilesTask", "Job", "ShardTask", "Task", "read_shard"]
 
 _FAULTY = ".errors.parquet"
 _WHOLE = ".parquet"
+DOCUMENTS_STAGES = "documents"
+"""The name of the stages that documents go through when they are taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +48,21 @@ class FilesTask:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentsTask:
-    """Cut, validate and embed documents: some rows of a file that a ``FilesTask`` left, all of them where None."""
+class ShardTask:
+    """Do the stages of a name with some rows of a file in the folder of the job, all of them where None."""
 
     shard: str
     rows: tuple[int, ...] | None = None
     length: int = 0
+    stages: str = DOCUMENTS_STAGES
 
-    def parts(self) -> list[DocumentsTask]:
-        """Return a task for each document."""
+    def parts(self) -> list[ShardTask]:
+        """Return a task for each row."""
         rows = range(self.length) if self.rows is None else self.rows
         return [replace(self, rows=(row,)) for row in rows]
 
 
-Task = FilesTask | DocumentsTask
+Task = FilesTask | ShardTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +72,14 @@ class Job:
     Attributes:
         folder: where the files are; on a cluster, one that all its machines share.
         version: of everything that the result depends on besides the task: settings, shapes, kgrag, embedder.
-        read: the stage for files.
-        stages: those for documents, in their order.
+        stages: by the name that a ``ShardTask`` has, in their order.
+        read: the stage for files; None where no file is read.
     """
 
     folder: str
     version: str
-    read: Read
-    stages: tuple[Stage, ...]
+    stages: Mapping[str, tuple[Stage, ...]]
+    read: Read | None = None
 
     def __call__(self, task: Task) -> list[str]:
         """Do a task, unless it is done, and return the names of its files, in order.
@@ -85,12 +89,12 @@ class Job:
         """
         shards = self._left(task)
         if shards is None:
-            shards = [self._write(table) for table in self._tables(task)]
+            shards = [self.write(table) for table in self.tables(task)]
             if not any(shard.endswith(_FAULTY) for shard in shards):
                 _put(self._listing(task), json.dumps(shards).encode())
         return shards
 
-    def chosen(self, task: DocumentsTask) -> DocumentsTask:
+    def chosen(self, task: ShardTask) -> ShardTask:
         """Return the task to be done for some rows of a shard: an earlier one that has them all and is done, or this.
 
         A run that ended between two publications has stored some documents of a task, so that the next one lacks fewer
@@ -111,6 +115,22 @@ class Job:
         _put(note, json.dumps(task.rows).encode())
         return task
 
+    def note_ended(self, task: Task) -> None:
+        """Write down, in the loader, that a task of several parts ended its workers. Raises StorageFailed."""
+        _put(self._note(task), json.dumps(_rows(task)).encode())
+
+    def has_ended(self, task: Task) -> bool:
+        """Return whether a task of several parts, or one with these parts among others, ended its workers before."""
+        if len(_rows(task)) == 1:
+            return False
+        with suppress(FileNotFoundError):
+            return set(_rows(task)) <= set(json.loads(self._note(task).read_text(encoding="utf-8")))
+        return False
+
+    def _note(self, task: Task) -> Path:
+        what = repr(task) if isinstance(task, FilesTask) else f"{task.stages} {task.shard}"
+        return Path(self.folder, f"{digest(self.version, what)}.ended")
+
     def _left(self, task: Task) -> list[str] | None:
         try:
             shards: list[str] = json.loads(self._listing(task).read_text(encoding="utf-8"))
@@ -121,25 +141,35 @@ class Job:
     def _listing(self, task: Task) -> Path:
         return Path(self.folder, f"{digest(self.version, repr(task))}.json")
 
-    def _tables(self, task: Task) -> Iterator[pa.Table]:
+    def tables(self, task: Task) -> Iterator[pa.Table]:
+        """Yield what a task leaves. Raises StorageFailed: a file that it reads is not there, or damaged."""
         if isinstance(task, FilesTask):
+            assert self.read is not None, "a job that reads no files was given some"
             files = [{"file": file, "sha256": sha256} for file, sha256 in task.files]
             yield from self.read(table_of(files, FILES))
             return
         table = read_shard(self.folder, task.shard)
         table = table if task.rows is None else table.take(pa.array(task.rows, pa.int64()))
-        for stage in self.stages:
+        for stage in self.stages[task.stages]:
             table = stage(table)
         yield table
 
-    def _write(self, table: pa.Table) -> str:
-        faulty = any(error != "" for error in table.column("error").to_pylist())
+    def write(self, table: pa.Table) -> str:
+        """Write a file of rows, and return its name. Raises StorageFailed."""
+        faulty = "error" in table.column_names and any(error != "" for error in table.column("error").to_pylist())
         sink = pa.BufferOutputStream()
         parquet.write_table(table, sink, compression="zstd")
         content = sink.getvalue()
         shard = f"{hashlib.sha256(content).hexdigest()}{_FAULTY if faulty else _WHOLE}"
         _put(Path(self.folder, shard), content)
         return shard
+
+
+def _rows(task: Task) -> list[int]:
+    """Return the places of the parts of a task."""
+    if isinstance(task, FilesTask):
+        return list(range(len(task.files)))
+    return list(range(task.length) if task.rows is None else task.rows)
 
 
 def read_shard(folder: str, shard: str) -> pa.Table:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,18 +28,16 @@ import pyoxigraph as ox
 
 from kgrag.errors import UnreadableDocument
 from kgrag.model import GraphDraft
-from kgrag.ports import Embedder
-from kgrag.shacl import graph_validator
-from kgrag.store.oxigraph import OxigraphStore
+from kgrag.ports import Embedder, Stage
+from kgrag.shacl.scratch_validation import conforming
+from kgrag.store.draft_rows import lines_of, triples_of
 from kgrag.text import documents
 from kgrag.text.ingestion import Cutting
 from kgrag.text.readers import read_paths
 from kgrag.vocab import KG, Names
 from kgrag.workers.arrow_rows import DOCUMENTS, DRAFTS, document_of, row_of, table_of
 
-__all__ = ["Chunk", "Embed", "Read", "Stage", "Validate", "draft_of", "file_digest"]
-
-Stage = Callable[[pa.Table], pa.Table]
+__all__ = ["Chunk", "Embed", "Read", "Stage", "Validate", "draft_of", "file_digest", "words_of"]
 
 _DOCUMENTS_PER_TABLE = 200
 _CHARACTERS_PER_TABLE = 500_000
@@ -75,7 +73,7 @@ class Read:
             for document in read_paths([path], broken=damage, whole_pages=self.whole_pages):
                 yield row_of(document, file)
         except Exception as error:
-            damage[path] = _words(error)
+            damage[path] = words_of(error)
         if damage:
             yield {"file": file, "error": damage[path]}
 
@@ -110,15 +108,15 @@ class Chunk:
         try:
             made = self.cutting.cut(document_of(row), names)
         except Exception as error:  # of a chunker, which another package may have
-            return {"file": row["file"], "error": _words(error)}
+            return {"file": row["file"], "error": words_of(error)}
         draft = made.draft
         return {
             "file": row["file"],
             "error": "",
             "graph": draft.iri.value,
             "chunks": made.chunks,
-            "described": _lines(ox.Triple(draft.iri, name, value) for name, value in draft.described),
-            "triples": _lines(draft.triples),
+            "described": lines_of(ox.Triple(draft.iri, name, value) for name, value in draft.described),
+            "triples": lines_of(draft.triples),
             "texts": documents.embedded_texts(draft),
         }
 
@@ -132,8 +130,7 @@ class Validate:
     def __call__(self, drafts: pa.Table) -> pa.Table:
         """Return the drafts with ``conforms``; it is null where there was an error."""
         rows = drafts.to_pylist()
-        scratch = OxigraphStore.open(None, base=self.base, validator=graph_validator())
-        entered = set(scratch.publish([draft_of(row) for row in rows if not row["error"]]).published)
+        entered = conforming([draft_of(row) for row in rows if not row["error"]], self.base)
         return table_of([row | {"conforms": None if row["error"] else row["graph"] in entered} for row in rows], DRAFTS)
 
 
@@ -163,7 +160,7 @@ class Embed:
                 rows = self._embedder.embed(batch, "passage")
                 vectors |= {text: np.asarray(row, "<f4").tobytes() for text, row in zip(batch, rows, strict=True)}
         except Exception as error:  # of a service: it is asked again in the next run
-            return vectors, _words(error)
+            return vectors, words_of(error)
         return vectors, ""
 
     @cached_property
@@ -185,21 +182,13 @@ def _with_vectors(row: dict[str, Any], vectors: Mapping[str, bytes], failure: st
 
 def draft_of(row: Mapping[str, Any]) -> GraphDraft:
     """Return the graph of a row of ``DRAFTS``."""
-    described = [(triple.predicate, triple.object) for triple in _triples(row["described"])]
+    described = [(triple.predicate, triple.object) for triple in triples_of(row["described"])]
     return GraphDraft(
-        iri=ox.NamedNode(row["graph"]), kind=KG.DocumentGraph, triples=_triples(row["triples"]), described=described
+        iri=ox.NamedNode(row["graph"]), kind=KG.DocumentGraph, triples=triples_of(row["triples"]), described=described
     )
 
 
-def _lines(triples: Iterable[ox.Triple]) -> str:
-    return "".join(f"{triple} .\n" for triple in triples)
-
-
-def _triples(lines: str) -> list[ox.Triple]:
-    return [quad.triple for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)]
-
-
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """Return what went wrong, as a row has it: the words of a reader, or the kind of any other error and its words."""
     text = str(error) if isinstance(error, UnreadableDocument) else f"{type(error).__name__}: {error}"
     return text.encode("utf-8", "replace").decode()

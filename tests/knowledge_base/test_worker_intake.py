@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
 from kgrag.text.ingestion import _Drafting
 from kgrag.workers import shard_source, stages
-from kgrag.workers.slot_pool import LocalRunner
+from kgrag.workers.shards import ShardTask, Task, read_shard
+from kgrag.workers.slot_pool import LocalRunner, Outcome
 from kgrag.workers.stages import Chunk
 from tests.final_states import _canonical_hash, _triples
 
@@ -273,3 +274,36 @@ def test_the_command_prints_what_an_intake_prints(texts: Path, tmp_path: Path, m
     assert plain.exit_code == 4
     refused = CliRunner().invoke(app, ["ingest", str(texts), "--kb", str(tmp_path / "c"), "--runner", "threads"])
     assert "is no runner" in str(refused.exception)
+
+
+class Deadly(LocalRunner):
+    """A runner whose workers end at a task with the seventh record, when they have embedded it."""
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        for task in tasks:
+            if isinstance(task, ShardTask) and "Record 7" in str(self._texts(task)):
+                list(self.job.tables(task))
+                yield Outcome(task, died="the worker ended")
+            else:
+                yield Outcome(task, self.job(task), done=True)
+
+    def _texts(self, task: ShardTask) -> list[str]:
+        texts = read_shard(self.job.folder, task.shard).column("text").to_pylist()
+        return texts if task.rows is None else [texts[row] for row in task.rows]
+
+
+def test_a_task_that_ended_workers_is_not_tried_whole_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "_DOCUMENTS_PER_TABLE", 4)
+    (folder := tmp_path / "texts").mkdir()
+    lines = [f'{{"id": "r{n}", "text": "Record {n} of the Hill Zone."}}\n' for n in range(5, 9)]
+    (folder / "records.jsonl").write_text("".join(lines), encoding="utf-8")
+    embedder = Counting()
+    with opened(tmp_path / "kb", embedder) as kb, monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_Drafting, "drafts", die)
+        kb.ingest(folder, runner=Deadly)
+    embedder.texts.clear()
+    with opened(tmp_path / "kb", embedder) as kb:
+        assert kb.ingest(folder, runner=Deadly).documents == 3
+    assert embedder.texts == ["Record 7 of the Hill Zone."]  # what ends its worker is tried again, by itself

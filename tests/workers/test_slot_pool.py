@@ -8,7 +8,7 @@ import pytest
 
 from kgrag.errors import InputError, StateError, StorageFailed
 from kgrag.workers import runners
-from kgrag.workers.shards import DocumentsTask, Task
+from kgrag.workers.shards import ShardTask, Task
 from kgrag.workers.slot_pool import SlotPool
 
 
@@ -51,8 +51,8 @@ def pool(workers: int, deadly: Callable[[str], bool]) -> tuple[SlotPool, list[Fa
     return SlotPool(start, workers), slots
 
 
-def named(*names: str) -> list[DocumentsTask]:
-    return [DocumentsTask(name) for name in names]
+def named(*names: str) -> list[ShardTask]:
+    return [ShardTask(name) for name in names]
 
 
 NAMES = [f"t{number}" for number in range(20)]
@@ -87,9 +87,7 @@ def test_a_task_that_ends_three_workers_is_given_up_and_no_other_is(workers: int
 
 def test_sequences_may_be_nested() -> None:
     running, _ = pool(2, lambda name: False)
-    inner = (
-        DocumentsTask(f"{outcome.task.shard}-{part}") for outcome in running.outcomes(named(*NAMES)) for part in "ab"
-    )
+    inner = (ShardTask(f"{outcome.task.shard}-{part}") for outcome in running.outcomes(named(*NAMES)) for part in "ab")
     assert [outcome.task.shard for outcome in running.outcomes(inner)] == [
         f"{name}-{part}" for name in NAMES for part in "ab"
     ]

@@ -8,7 +8,7 @@ hyperedges, hypernodes, provenance. Queries read: ``og_rag/key_properties`` and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -46,10 +46,10 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
 
-    def count(self, assertions: Assertions, edges: Iterable[GraphDraft]) -> None:
-        """Add one extraction."""
-        self.classes |= assertions.minted_classes
-        self.properties |= assertions.minted_properties
+    def count(self, classes: Collection[str], properties: Collection[str], edges: Iterable[GraphDraft]) -> None:
+        """Add one extraction: the classes and properties that it minted, and its hyperedges."""
+        self.classes.update(classes)
+        self.properties.update(properties)
         for edge in edges:
             self.edges.add(edge.iri.value)
             self.nodes.update(triple.subject for triple in edge.triples)  # type: ignore[misc]
@@ -146,7 +146,7 @@ class _Drafting:
         there: set[ox.NamedNode] = set()
         for done, (flat, drafted) in enumerate(self._looked_up(records, there), start=1):
             assertions, (document, facts, *hyperedges), deed = drafted
-            self.tally.count(assertions, hyperedges)
+            self.tally.count(assertions.minted_classes, assertions.minted_properties, hyperedges)
             if document.iri not in there:
                 batch += [document, facts, *hyperedges]
                 deeds.append(deed)

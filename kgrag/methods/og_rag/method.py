@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -25,11 +25,11 @@ from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.named_facts import named_facts
 from kgrag.methods.og_rag.relevance import Asked, Relevant, by_fusion, by_paper
-from kgrag.methods.og_rag.text_mapping import build_from_text
+from kgrag.methods.og_rag.text_mapping import Extractor, build_from_text
 from kgrag.methods.og_rag.weighed_cover import WeighedCover, weighed_covering
 from kgrag.methods.og_rag.windows import fitting
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
+from kgrag.ports import Embedder, LanguageModel, Progress, Stage, TripleStore, VectorIndex, VectorSpaces, Workers
 from kgrag.text.chunking import count_tokens
 
 __all__ = ["OgRag"]
@@ -63,6 +63,7 @@ class OgRag:
             question names; at least 0. A fact is about 40.
         rules: sentences of the user's (section 6.3) that join every result; stored by the next build.
         read_only: leaves the BM25 indexes and the arrays on disk as they are.
+        workers: read the replies of a build from text; None: this process.
 
     Raises:
         InvalidSettings: a value is outside its range.
@@ -91,6 +92,7 @@ class OgRag:
     fact_tokens: int = 600
     rules: tuple[str, ...] = ()
     read_only: bool = False
+    workers: Workers | None = None
 
     def __post_init__(self) -> None:
         if min(self.nodes, self.edges, self.depth, self.window_tokens) < 1:
@@ -124,8 +126,7 @@ class OgRag:
         if options.mapped is None:
             report = build_from_text(
                 self.store,
-                model=self.model,
-                embedder=self.embedder,
+                self._extractor,
                 window_tokens=fitting(self.window_tokens, self.max_tokens),
                 dry_run=dry_run,
                 progress=progress,
@@ -143,6 +144,22 @@ class OgRag:
             self._fact_words(graph)
             self._fact_texts(graph)
         return report
+
+    def worker_stages(self, options: OgRagOptions) -> Mapping[str, Stage]:
+        """Return what workers do in a build: read the replies about windows. Nothing where data are mapped already.
+
+        Raises:
+            StateError: no ontology is loaded.
+        """
+        if options.mapped is not None:
+            return {}
+        from kgrag.methods.og_rag import facts_stage
+
+        return {facts_stage.STAGE: facts_stage.ReadReplies(self._extractor.reader(self.store))}
+
+    @property
+    def _extractor(self) -> Extractor:
+        return Extractor(self.model, self.embedder, self.workers)
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Return at most k hyperedges, and never more than ``edges``, best first; then the rules, if there are any.

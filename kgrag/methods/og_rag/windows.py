@@ -66,6 +66,11 @@ class Window:
         return self.passages[-1].end
 
     @property
+    def chunks(self) -> list[ox.NamedNode]:
+        """The chunks of its text."""
+        return [ox.NamedNode(passage.iri) for passage in self.passages]
+
+    @property
     def label(self) -> str:
         """Its document and place, for a person."""
         return f"{self.passages[0].title or self.document}, characters {self.start} to {self.end}"
