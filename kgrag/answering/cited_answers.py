@@ -167,8 +167,15 @@ def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
         citations=citations,
         unsupported=tuple(judged.unsupported),
         values=values_stated(completion, answer.question, texts, citations)
-        or short_answers(answer.question, texts, citations),
+        or short_answers(answer.question, texts, citations, _headings_above(answer, citations)),
     )
+
+
+def _headings_above(answer: Answer, citations: Sequence[Citation]) -> list[str]:
+    """Return titles and headings of the hits that are cited."""
+    documents = {citation.document for citation in citations}
+    hits = (hit for hit in answer.hits if any(span.document in documents for span in hit.sources))
+    return [str(hit.attributes.get(name) or "") for hit in hits for name in ("title", "heading")]
 
 
 def _streamed(prompt: Prompt, model: LanguageModel, judge: _Judge) -> Completion:

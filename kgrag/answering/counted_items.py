@@ -57,7 +57,7 @@ def _asks_for_several(question: str) -> bool:
     if _ASKS_TO_LIST.match(question):
         return True
     words = [token[0].casefold() for token in tokens(question)]
-    if words[:1] not in (["which"], ["what"]):
+    if words[:1] not in (["which"], ["what"]) or (words[1:2] and words[1] in AUXILIARIES):
         return False
     end = next((place for place, word in enumerate(words) if word in AUXILIARIES | PREPOSITIONS), 0)
     noun = words[end - 1] if end > 1 and words[end] in AUXILIARIES else words[min(1, len(words) - 1)]

@@ -26,7 +26,8 @@ def names_wanted(completion: Completion) -> list[str]:
     """Return the names that a model must look up to go on; [] for none, as with every model but the extractive one."""
     data = completion.data if isinstance(completion.data, Mapping) else {}
     wanted = data.get("look_up")
-    return [name for name in wanted if isinstance(name, str)][:_MAX_NAMES] if isinstance(wanted, list) else []
+    named = [name for name in wanted if isinstance(name, str) and name.strip()] if isinstance(wanted, list) else []
+    return named[:_MAX_NAMES]
 
 
 def with_looked_up(

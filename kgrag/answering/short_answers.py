@@ -8,12 +8,13 @@ counts only where a quoted text of its sentence contains it, so that no value is
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import regex
 
+from kgrag.answering.counted_items import listed
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -24,6 +25,7 @@ from kgrag.text.sentences import NUMBER_WORDS, word_set
 __all__ = ["short_answers"]
 
 _MAX_VALUES = 3
+_MAX_ITEMS = 10  # of a list
 _MAX_TEXT_WORDS = 12
 _MONTHS = [*calendar.month_name][1:]
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
@@ -36,11 +38,24 @@ _BETWEEN = late_regex(
     rf"\b(?:between\s+(?P<first>{_DATE_WORDS})\s+and|from\s+(?P<first>{_DATE_WORDS})\s+to)\s+(?P<last>{_DATE_WORDS})"
 )
 _NUMBER = late_regex(
-    r"(?<![\w.-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|unlimited)(?P<unit>\s?%|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+\p{L}+)?)?(?![\w])",
+    r"(?<![\w.\[-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|unlimited)(?![\w\]]|\s*[-–]\s*\p{N})(?P<unit>\s?%|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+(?!each\b|every\b)\p{L}+)?)?(?!\w)",
     flags=regex.IGNORECASE,
 )
+"""A number with its unit; no number of a note in brackets, and no end of a range."""
 _UNITLESS = word_set("a an and are as at be but by for if in is it of on or the this to was when which will with")
+_UNIT = late_regex(
+    r"(?:%|°.*|(?:[kmcdnµgt]?(?:m|g|l|s|b|w|v|a|hz|pa|j)|[kmgt]i?b|t|h|k|min|ha|px|pt|rpm|dpi)[²³]?(?:/.*)?|percent|celsius|fahrenheit|kelvin|hertz|feet|litres?|liters?|met(?:er|re)s?|gram|tonne|bytes?|bits?"
+    r"|hundred|thousand|million|billion|trillion"
+    r"|inch|mile|second|minute|hour|day|week|month|year)(?:\s+per\s.*)?|\p{L}+(?<!s)s(?:\s+per\s.*)?",
+    flags=regex.IGNORECASE,
+)
+"""A measure, or things counted: a plural. "Three growing zones" are no "three growing"."""
+_LIST_MARK = late_regex(r"(?:^|\n)\s*\(?\p{N}{1,3}[.)](?=\s)|\(\p{N}\)(?=\s+\p{Lu})")
+_DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
+_NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
+"""What stands before the number of a name ("LT 11") or of a day."""
+_YEAR = late_regex(r"\b(?:in|since|until|by|during|before|after)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)")
 _VERSION = late_regex(
     r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
 )
@@ -58,10 +73,30 @@ _BORN = late_regex(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!
 _KIND_OF = late_regex(r"\b(?:is|was|were|are)\s+(?:an?|the)\s+(?P<kinds>[^.;()]+)")
 _OCCUPATION = late_regex(r"\b(?:occupation|profession|job|for a living)\b", flags=regex.IGNORECASE)
 _OPTION = late_regex(r"(?<![\w-])--?[A-Za-z][\w-]*(?:=\S+)?")
-_NEGATION = late_regex(
-    r"\b(?:not|no|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?|\w+n['’]t)\b",
+_ASKS_FOR_ONE = late_regex(
+    r"(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|must|may|happens?)\b)"
+    r"|what\s+(?:is|are|was|were)\s+the\s+names?\b",
     flags=regex.IGNORECASE,
 )
+"""Names a class of things, one of which it asks for: "Which variety", not "What does it do?"."""
+_OPENERS = word_set(
+    """however note tip similarly since another someone several some such otherwise although furthermore therefore thus
+    moreover additionally also usually everything nothing there this these those that it they here for if when see"""
+)
+_SAYS_LITTLE = word_set("possibl use allow work support exist automat happen alway need")
+_SUBJECT_OF = late_regex(
+    r"(?:'s)?\s+(?:is|are|was|were|has|have|had|can|could|may|might|will|would|must|should|does|did|\p{Ll}+s\b(?<!ss))"
+)
+_NEGATION = late_regex(
+    r"\b(?:not|no(?![-‐])|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?|\w+n['’]t)\b",
+    flags=regex.IGNORECASE,
+)
+_CONDITION = late_regex(
+    r"(?:\b(?:if|when(?:ever)?|unless|until|although|though|while|because|since)\b[^,;.?]*"
+    r"|\b(?:that|which|who)\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|may|will)\s+not\b[^,;.?]*)[,;]?",
+    flags=regex.IGNORECASE,
+)
+"""A clause beside the one that states something; whether it is negated doesn't tell."""
 _POLES = (("on", "off"), ("true", "false"), ("yes", "no"), ("enabled", "disabled"), ("allowed", "disallowed"))
 _LATER = late_regex(
     r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
@@ -97,13 +132,16 @@ class _Cited:
         return rest if colon and len(self.quotes) > 1 and places(label, self.quotes[0][1]) else self.text
 
 
-def short_answers(question: str, sentences: Sequence[str], citations: Sequence[Citation]) -> tuple[Value, ...]:
+def short_answers(
+    question: str, sentences: Sequence[str], citations: Sequence[Citation], headings: Sequence[str] = ()
+) -> tuple[Value, ...]:
     """Return what a question asks for, cut out of the sentences of its answer; () where no rule finds it.
 
     Args:
         question: as it was asked.
         sentences: those of the answer, in order.
         citations: what carries them; ``citation.sentence`` counts sentences from 0.
+        headings: titles and headings of what is cited, which name what its sentences are about.
     """
     quotes: dict[int, list[tuple[int, str]]] = {}
     for number, citation in enumerate(citations):
@@ -113,9 +151,9 @@ def short_answers(question: str, sentences: Sequence[str], citations: Sequence[C
     if not cited:
         return ()
     if asked.kind == "boolean":
-        return _truth(question, cited)
+        return _truth(question, cited, headings)
     if asked.kind == "choice":
-        return _choice(question, asked, cited)
+        return _choice(question, asked, cited, headings)
     known = frozenset(terms(question))
     for sentence in cited:
         found = []
@@ -124,7 +162,7 @@ def short_answers(question: str, sentences: Sequence[str], citations: Sequence[C
             if place is not None:
                 found.append(Value(value.kind, value.text, value.value, value.unit, citation=place))
         if found:
-            return tuple(dict.fromkeys(found))[:_MAX_VALUES]
+            return tuple(dict.fromkeys(found))[: _MAX_ITEMS if asked.kind == "text" else _MAX_VALUES]
     return ()
 
 
@@ -163,17 +201,35 @@ def _texts(question: str, sentence: _Cited, known: frozenset[str]) -> Iterator[V
         names = options or ([label] if label else [])
         yield from (Value("text", name) for name in names if len(name.split()) <= _MAX_TEXT_WORDS)
         return
-    if regex.match(r"(?:which|what)\b", question, regex.IGNORECASE):
-        names = [found[0].rstrip(".") for found in _new(_NAME.finditer(sentence.body), known)]
-        yield from (Value("text", name) for name in names[:1])
+    if _ASKS_FOR_ONE.match(question):
+        found = sorted(_new(_NAME.finditer(sentence.body), known), key=_distance_from(question, sentence.body))
+        names = [match[0].rstrip(".") for match in found]
+        items = [item for item in listed(question, sentence.body) if not set(terms(item)) <= known]
+        yield from (Value("text", name) for name in (items if len(items) > 1 else names[:1]))
+
+
+def _distance_from(question: str, body: str) -> Callable[[regex.Match[str]], int]:
+    """Return how far a match is behind the nearest number of the question in a text; 0 where there is none."""
+    numbers = [found[0] for found in regex.finditer(r"(?<![\w.-])\p{N}+(?![\w.-])", question)]
+    ends = [end for number in numbers for _, end in places(number, body)]
+    return lambda match: min((abs(match.start() - end) for end in ends), default=0)
 
 
 def _new(found: Iterator[regex.Match[str]], known: frozenset[str]) -> Iterator[regex.Match[str]]:
     """Yield the matches that say more than the question does, and are no word at the beginning of a sentence only."""
     for match in found:
         said = set(terms(match[0]))
-        if said and not said <= known:
+        if said and not said <= known and not _is_opening(match) and match[0] not in _MONTHS:
             yield match
+
+
+def _is_opening(match: regex.Match[str]) -> bool:
+    """Return whether a single word has its capital only since a sentence begins with it: "However", "Specifies"."""
+    before, behind = match.string[: match.start()], match.string[match.end() :]
+    word = match[0]
+    if not regex.fullmatch(r"\p{Lu}\p{Ll}+", word) or not regex.search(r"(?:^|[.!?:•]['\"”)]*\s+|^\W+)$", before):
+        return False
+    return word.lower() in _OPENERS or _SUBJECT_OF.match(behind) is None
 
 
 def _first_part(place: str) -> str:
@@ -223,13 +279,23 @@ def _iso(match: regex.Match[str]) -> str:
 
 
 def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
-    """Yield the numbers of a sentence that the question lacks, with their units; those behind "default is" first."""
+    """Yield the numbers of a sentence that the question lacks, with their units; those behind "default is" first.
+
+    A number in letters counts only for a question how many, how much or how often.
+    """
     after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
-    matches = [match for match in _NUMBER.finditer(body) if not set(terms(match["number"])) <= known or not known]
+    others, counts = _no_amounts(body), regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None
+    matches = [
+        match
+        for match in _NUMBER.finditer(body)
+        if not any(start <= match.start() < end for start, end in others)
+        and (not set(terms(match["number"])) <= known or not known)
+        and (counts or match["number"].lower() not in NUMBER_WORDS)
+    ]
     matches.sort(key=lambda match: (not any(abs(match.start() - at) <= 1 for at in after), match.start()))
     for match in matches:
         number, unit = match["number"], (match["unit"] or "").strip()
-        unit = "" if unit.lower() in _UNITLESS else unit
+        unit = "" if unit.lower() in _UNITLESS or not _UNIT.fullmatch(unit) else unit
         plain = number.replace(",", "") if regex.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", number) else number
         plain = str(NUMBER_WORDS.index(number.lower())) if number.lower() in NUMBER_WORDS else plain
         text = body[match.start() : match.end("unit")] if unit else number
@@ -238,8 +304,20 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
         yield from (Value("text", match["value"]) for match in _DEFAULT.finditer(body))
 
 
-def _truth(question: str, cited: Sequence[_Cited]) -> tuple[Value, ...]:
-    """Return yes or no: what a sentence begins with, else whether it and the question agree in being negated."""
+def _no_amounts(body: str) -> list[tuple[int, int]]:
+    """Return where a text has numbers that count nothing: of dates, names ("LT 11") and items of a list."""
+    spans = [match.span() for match in _DATE.finditer(body) if not match["y2"]]
+    spans += [match.span() for pattern in (_LIST_MARK, _DAY) for match in pattern.finditer(body)]
+    spans += [match.span("year") for match in _YEAR.finditer(body)]
+    spans += [(match.end(), match.end() + 1) for match in _NAMED_NUMBER.finditer(body)]
+    return spans
+
+
+def _truth(question: str, cited: Sequence[_Cited], headings: Sequence[str]) -> tuple[Value, ...]:
+    """Return yes or no: what a sentence begins with, else whether it and the question agree in being negated.
+
+    () where they agree, but the sentence lacks something of the question.
+    """
     sentence = cited[0]
     if said := regex.match(r"(yes|no)\b", sentence.text, regex.IGNORECASE):
         return (_boolean(said[1].lower() == "yes", sentence),)
@@ -252,9 +330,25 @@ def _truth(question: str, cited: Sequence[_Cited]) -> tuple[Value, ...]:
     default = _DEFAULT.search(sentence.body)
     if "default" in asked and default and default["value"].lower() in {"no", "off", "false", "yes", "on", "true"}:
         return (_boolean(default["value"].lower() in {"yes", "on", "true"}, sentence),)
-    negated = [bool(_NEGATION.search(text)) for text in (question, sentence.body)]
-    agree = negated[0] == negated[1]
-    return (_boolean(agree != _has_contrary(question, sentence.body), sentence),)
+    agree = _is_negated(question) == _is_negated(sentence.body, question)
+    truth = agree != _has_contrary(question, sentence.body)
+    return (_boolean(truth, sentence),) if not truth or _states(question, sentence, headings) else ()
+
+
+def _is_negated(text: str, question: str = "") -> bool:
+    """Return whether the main clause of a text says that something isn't so; one about nothing asked is left."""
+    known = set(terms(question))
+    clauses = regex.split(r";|,\s+but\b", _CONDITION.sub(" ", text))
+    return any(_NEGATION.search(one) for one in clauses if not known or len(clauses) == 1 or known & set(terms(one)))
+
+
+def _states(question: str, sentence: _Cited, headings: Sequence[str]) -> bool:
+    """Return whether a sentence, with the headings above it, has all that a question says, as a plain *yes* needs.
+
+    "Solveig is a late variety" is near to "Is Solveig an early variety?", and says nothing of early ones.
+    """
+    said = set(terms(" ".join((sentence.text, *headings))))
+    return all(term in said or term in _SAYS_LITTLE for term in terms(question))
 
 
 def _has_contrary(question: str, body: str) -> bool:
@@ -285,15 +379,18 @@ def _boolean(truth: bool, sentence: _Cited) -> Value:
     )
 
 
-def _choice(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:
-    """Return the option that the dates of the options decide for, else the one that a sentence has, or has nearer."""
+def _choice(question: str, asked: Asked, cited: Sequence[_Cited], headings: Sequence[str]) -> tuple[Value, ...]:
+    """Return the option that the dates of the options decide for, else the one that a sentence has, or has nearer.
+
+    A sentence that lacks a name of the question is about something else.
+    """
     if (_LATER.search(question) or _EARLIER.search(question)) and (chosen := _by_date(question, asked.options, cited)):
         return chosen
     rest = [term for term in terms(question) if not any(term in terms(option) for option in asked.options)]
     for sentence in cited:
         named = [(option, places(option, sentence.body)) for option in asked.options]
         held = [(option, spots) for option, spots in named if spots]
-        if not held:
+        if not held or _lacks_a_name(question, asked, (sentence.text, *headings)):
             continue
         anchors = [spot for term in rest for spot in _starts(term, sentence.body)]
         distance = {
@@ -305,6 +402,15 @@ def _choice(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value
         if number is not None:
             return (Value("choice", option, citation=number),)
     return ()
+
+
+def _lacks_a_name(question: str, asked: Asked, texts: Sequence[str]) -> bool:
+    """Return whether texts lack a name that a question has beside its options."""
+    options, said = {term for option in asked.options for term in terms(option)}, set(terms(" ".join(texts)))
+    names = (
+        found[0] for found in _NAME.finditer(question, question.find(" ") + 1) if question[found.start() - 1] == " "
+    )
+    return any(term not in said and term not in options for name in names for term in terms(name))
 
 
 def _starts(term: str, text: str) -> list[int]:

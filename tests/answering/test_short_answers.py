@@ -13,12 +13,12 @@ from kgrag.model import Answer, Citation, Value
 from kgrag.vocab import RDF, XSD, Names
 
 
-def values_of(question, *sentences):
+def values_of(question, *sentences, headings=()):
     citations = [
         Citation(quote=text, document="urn:d", chunk="urn:c", start=0, end=len(text), sentence=place)
         for place, text in enumerate(sentences)
     ]
-    return short_answers(question, sentences, citations)
+    return short_answers(question, sentences, citations, headings)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,62 @@ def test_a_contrary_of_a_word_of_the_question_makes_a_yes_a_no():
     said = "Some commands, for instance DROP TABLE, are forced to commit synchronously."
     assert [value.text for value in values_of("Is DROP TABLE committed asynchronously?", said)] == ["no"]
     assert [value.text for value in values_of("Is DROP TABLE committed synchronously?", said)] == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "texts"),
+    [
+        ("What does the parameter set?", "Specifies the number of slots of the Sender.", []),
+        ("Which header is needed?", "However, it is optional.", []),
+        ("Which variety is early?", "Brena is an early variety.", ["Brena"]),
+        ("Which weekday does 6 mean?", "0 means Sunday, 1 means Monday, 6 means Saturday.", ["Saturday"]),
+        (
+            "Which variables are set?",
+            "SHELL is set to /bin/sh, and LOGNAME and HOME from it.",
+            ["SHELL", "LOGNAME", "HOME"],
+        ),
+        ("What was the name of the first server?", "Jeeves was written by Ann Lee for ARPA and DEC.", ["Jeeves"]),
+    ],
+)
+def test_a_name_is_given_where_one_is_asked_for_and_no_word_that_opens_a_sentence(question, sentence, texts):
+    assert [value.text for value in values_of(question, sentence)] == texts
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "texts"),
+    [
+        ("How many zones are there?", "There are three growing zones.", ["three"]),
+        ("How many varieties are there?", "The varieties are LT 11 and LT 7.", []),
+        ("How often is it watered?", "It is sown from 1 March to 15 March 2001, and not since 1998.", []),
+        ("What is the largest minute?", "The minute is 0-59.", []),
+        ("What is the limit of the note?", "The limit is in the note [9].", []),
+        ("What does it use by default?", "By default, one local server is used.", []),
+        ("How much did it cost?", "It cost 47 billion.", ["47 billion"]),
+    ],
+)
+def test_digits_of_names_dates_ranges_and_notes_count_nothing(question, sentence, texts):
+    assert [value.text for value in values_of(question, sentence)] == texts
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "headings", "texts"),
+    [
+        ("Is Solveig an early variety?", "Solveig is a late variety.", (), []),
+        ("Is Solveig a late variety?", "Solveig is a late variety.", (), ["yes"]),
+        ("Does the canal serve the Hill Zone?", "The canal serves the River Zone only.", (), []),
+        ("Is --prune of gc on by default?", "--prune is on by default.", ("git gc",), ["yes"]),
+        (
+            "Is an empty log rotated by default?",
+            "An empty log is rotated by default, overriding no\u2010 tifempty.",
+            (),
+            ["yes"],
+        ),
+        ("Is a Bcc line removed if -t is not given?", "If -t is not given, any Bcc line is not removed.", (), ["no"]),
+        ("Can HOME be set?", "HOME can be set; LOGNAME can not.", (), ["yes"]),
+        ("Can LOGNAME be set?", "HOME can be set; LOGNAME can not.", (), ["no"]),
+        ("Is Brena an early or a late variety?", "Solveig is a late variety.", (), []),
+        ("Is Brena an early or a late variety?", "Brena is an early variety.", (), ["early"]),
+    ],
+)
+def test_yes_needs_a_sentence_that_states_all_that_is_asked(question, sentence, headings, texts):
+    assert [value.text for value in values_of(question, sentence, headings=headings)] == texts

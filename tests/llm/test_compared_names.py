@@ -61,6 +61,11 @@ def test_a_name_without_a_passage_is_looked_up_and_what_cannot_be_read_is_not_gu
         assert not ask(question).get("values")
 
 
+@pytest.mark.parametrize("question", ["Is Leeds Tower old or new?", "Is the Leeds Tower tall or small?"])
+def test_what_is_no_name_is_not_looked_up(question):
+    assert "" not in ask(question).get("look_up", [])
+
+
 STUDY = "We asked 45 patients in a randomised trial. {} The survey had a median of 3 answers from respondents; see the cohort."
 
 

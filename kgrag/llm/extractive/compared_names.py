@@ -125,10 +125,11 @@ def _pair(question: str, passages: Sequence[Passage]) -> _Pair | None:
         )
     if found := _BOTH_BEFORE.fullmatch(question):
         second, rest = _name_at(found["rest"], passages)
-        return None if not rest or _UNREADABLE.search(rest) else _Pair("both", (found["first"], second), rest)
+        is_read = second and rest and not _UNREADABLE.search(rest)
+        return _Pair("both", (found["first"], second), rest) if is_read else None
     if found := _EITHER_FIRST.fullmatch(question):
         second, rest = _name_at(found["rest"], passages)
-        return _either((found["first"], second), rest) if rest else None
+        return _either((found["first"], second), rest) if second and rest else None
     if (found := _EITHER_LAST.fullmatch(question)) and regex.search(r"\s(?:or|between|among)\s", question):
         return _either((found["first"], found["second"]), found["asked"])
     return None
@@ -149,7 +150,10 @@ def _bare(name: str) -> str:
 
 
 def _name_at(text: str, passages: Sequence[Passage]) -> tuple[str, str]:
-    """Return the name at the beginning of a text and what follows: the longest that a passage has as its title."""
+    """Return the name at the beginning of a text and what follows: the longest that a passage has as its title.
+
+    The name is "" where the text begins with none: "dry or humid" asks about one thing, and names no second.
+    """
     words = text.split()
     for width in range(len(words), 0, -1):
         name = " ".join(words[:width]).strip(" ,")
