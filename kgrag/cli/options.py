@@ -233,7 +233,7 @@ def budget_of(
 
     if (completions, tokens, money) == (None, None, None):
         return None
-    settings = getattr(priced, "settings", priced)
+    settings: Settings = getattr(priced, "settings", priced)
     return Budget(completions, tokens, money, price_of(read_prices(settings.prices), settings.model))
 
 
