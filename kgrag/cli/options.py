@@ -230,10 +230,11 @@ def budget_of(
     """Return the budget that the options set; None without any."""
     from kgrag.llm.budget import Budget
     from kgrag.llm.costs import price_of, read_prices
+    from kgrag.settings import Settings
 
     if (completions, tokens, money) == (None, None, None):
         return None
-    settings: Settings = getattr(priced, "settings", priced)
+    settings = priced if isinstance(priced, Settings) else priced.settings
     return Budget(completions, tokens, money, price_of(read_prices(settings.prices), settings.model))
 
 
