@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -160,10 +161,22 @@ def export(
     license_: Annotated[
         str, typer.Option("--license", help="With --crate: address of the licence.", show_default=False)
     ] = "",
+    mirror: Annotated[
+        str,
+        typer.Option(
+            "--mirror",
+            help="Write nothing: compare the count of quads of the export FILE with that of a SPARQL server that "
+            "loaded it, at the address for queries.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Write all as N-Quads (.nq, .nq.gz) with a manifest; or graphs as .owl .ttl .nt .jsonld .trig .graphml."""
     from kgrag.knowledge_base.export_calls import graph_forms
 
+    if mirror:
+        _compare_mirror(file, mirror)
+        return
     with open_kb(kb, access="read") as opened:
         if crate:
             typer.echo(f"{opened.export_crate(file, license_url=license_):,} quads in the crate {file}")
@@ -173,6 +186,18 @@ def export(
         else:
             typer.echo(f"{opened.export(file):,} quads to {file}")
     _say_what_is_left_out()
+
+
+def _compare_mirror(file: Path, address: str) -> None:
+    """Print how many quads an export and its mirror have; exit code 1 where they differ."""
+    from kgrag.store.sparql_connection import ServerAddress, SparqlConnection
+    from kgrag.store.transfer import compare_mirror
+
+    with closing(SparqlConnection(ServerAddress.of(f"{address} {address}"))) as connection:
+        exported, held = compare_mirror(file, connection)
+    typer.echo(f"{exported:,} quads in {file}, {held:,} at {address}: {'as many' if held == exported else 'DIFFERENT'}")
+    if held != exported:
+        raise typer.Exit(1)
 
 
 def backup(

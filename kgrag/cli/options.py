@@ -19,10 +19,14 @@ from kgrag.cli.printing import note, set_loudness
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.llm.budget import Budget
+    from kgrag.settings import Settings
 
 __all__ = [
     "PART_DONE",
     "Access",
+    "AnswerBudgetOption",
+    "AnswerCompletionsOption",
+    "AnswerTokensOption",
     "BudgetOption",
     "Commands",
     "DryRunOption",
@@ -171,6 +175,15 @@ BudgetOption = Annotated[
 ShardsOption = Annotated[
     str | None, typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False)
 ]
+AnswerCompletionsOption = Annotated[
+    int | None, typer.Option("--max-completions", help="Completions that one answer may ask of the model.", min=0)
+]
+AnswerTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", help="Tokens that one answer may cost, whoever asks.", min=0)
+]
+AnswerBudgetOption = Annotated[
+    float | None, typer.Option("--budget", help="What one answer may cost, by the prices in kgrag.toml.", min=0)
+]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -215,13 +228,18 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
         return KnowledgeBase(configured.kb, settings=configured, read_only=True)
 
 
-def budget_of(opened: KnowledgeBase, completions: int | None, tokens: int | None, money: float | None) -> Budget | None:
+def budget_of(
+    priced: KnowledgeBase | Settings, completions: int | None, tokens: int | None, money: float | None
+) -> Budget | None:
     """Return the budget that the options set; None without any."""
     from kgrag.llm.budget import Budget
+    from kgrag.llm.costs import price_of, read_prices
+    from kgrag.settings import Settings
 
     if (completions, tokens, money) == (None, None, None):
         return None
-    return Budget(completions, tokens, money, opened.price())
+    settings = priced if isinstance(priced, Settings) else priced.settings
+    return Budget(completions, tokens, money, price_of(read_prices(settings.prices), settings.model))
 
 
 def price_per_million(opened: KnowledgeBase) -> tuple[float, float] | None:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgrag.cli.options import KbOption, named_kb, open_kb
+from kgrag.cli.options import (
+    AnswerBudgetOption,
+    AnswerCompletionsOption,
+    AnswerTokensOption,
+    KbOption,
+    budget_of,
+    named_kb,
+    open_kb,
+)
 from kgrag.cli.printing import note
 from kgrag.errors import InvalidSettings, StoreLocked
 
@@ -87,6 +95,9 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    max_completions: AnswerCompletionsOption = None,
+    max_tokens: AnswerTokensOption = None,
+    money: AnswerBudgetOption = None,
 ) -> None:
     """Serve SPARQL queries, updates and graphs over HTTP; writes need a key of KGRAG_API_KEYS."""
     if any(
@@ -103,7 +114,8 @@ def serve(
     from kgrag.server.readers.reader_request import ServerLimits
     from kgrag.settings import read_settings
 
-    limits = ServerLimits(readers=readers, seconds=timeout, queue=queue, rows=rows)
+    answer = budget_of(read_settings(), max_completions, max_tokens, money)
+    limits = ServerLimits(readers=readers, seconds=timeout, queue=queue, rows=rows, answer=answer)
     logging = server.Logging(log.value, log_queries, write_log)
     address = server.Address(host, port, lambda url: typer.echo(f"serving {url}/sparql"))
     if scratch:

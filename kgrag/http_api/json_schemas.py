@@ -12,6 +12,7 @@ from kgrag.http_api.content_schemas import ListedDocument, PatternReply
 __all__ = [
     "AddParameters",
     "AnswerCostRequest",
+    "AnswerLimits",
     "AskRequest",
     "AuditReply",
     "AuditRequest",
@@ -87,8 +88,8 @@ class AnswerCostRequest(_Request):
     )
 
 
-class AskRequest(AnswerCostRequest):
-    """A question to be answered. What may cost more than a limit is not asked (429)."""
+class AnswerLimits(_Request):
+    """What one answer may cost; what may cost more is not asked (429)."""
 
     max_completions: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="The most requests to the language model."
@@ -97,6 +98,11 @@ class AskRequest(AnswerCostRequest):
     max_cost: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="What tokens may cost, in the currency of the server's [prices]."
     )
+
+
+class AskRequest(AnswerLimits, AnswerCostRequest):
+    """A question to be answered. What may cost more than a limit is not asked (429)."""
+
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 

@@ -10,8 +10,9 @@ from kgrag.answering import kept_conversations
 from kgrag.answering.conversation import FullQuestion, answer_in_turn
 from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer
-from kgrag.knowledge_base.question_calls import QuestionCalls
+from kgrag.knowledge_base.question_calls import QuestionCalls, answer_attributes
 from kgrag.model import Answer
+from kgrag.telemetry import spanned
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -68,6 +69,7 @@ class Conversation:
             self._answers = [placed_answer(answer, store) for answer in kept]
         return tuple(self._answers)
 
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
     def ask(self, question: str, *, on_question: Callable[[FullQuestion], None] | None = None, **asked: Any) -> Answer:
         """Answer the next question.
 
@@ -80,11 +82,11 @@ class Conversation:
             NotWritable: it has a name, and the knowledge base is read only.
             BudgetSpent: it may cost more than is left of the budget; then nothing was asked of the language model.
         """
-        self._kb.refuse_beyond_budget(question, history=self.answers, **asked)
-        full = self._kb.full_question(question, self.answers)
+        within = self._kb.affording(asked.pop("budget", None), question, history=self.answers, **asked)
+        full = within.full_question(question, self.answers)
         if on_question is not None:
             on_question(full)
-        return self.add(answer_in_turn(self._kb.ask(full.text, **asked), question, full))
+        return self.add(answer_in_turn(within.answered(full.text, **asked), question, full))
 
     def add(self, answer: Answer) -> Answer:
         """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""

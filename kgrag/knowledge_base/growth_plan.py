@@ -326,18 +326,25 @@ class _Planning:
         if self.kb.path is None:
             yield _unknown(_DISK, "all", "this knowledge base is in memory")
             return
-        measured, planned = 0.0, 0.0
+        measured, planned, elsewhere = 0.0, 0.0, dict(self._elsewhere())
+        for name, place in elsewhere.items():
+            yield _unknown(_DISK, name, place)
         for folder in sorted(self.kb.path.iterdir()):
-            if folder.is_dir() and folder.name != _COPIES:
+            if folder.is_dir() and folder.name not in (_COPIES, *elsewhere):
                 one = self._folder(folder, quads)
                 yield one
                 measured, planned = measured + (one.measured or 0), planned + (one.planned or 0)
-        yield PlannedAmount(_DISK, "all", measured, planned)
+        yield PlannedAmount(_DISK, "all", measured, planned, f"without {', '.join(elsewhere)}" if elsewhere else "")
+
+    def _elsewhere(self) -> Iterator[tuple[str, str]]:
+        """Yield what is not in the folder of this knowledge base, and where it is."""
+        if is_address(self.kb.settings.store):
+            yield "store", "it is in a SPARQL server"
+        if self.kb.settings.index.get_secret_value():
+            yield "vectors", "they are in PostgreSQL"
 
     def _folder(self, folder: Path, quads: PlannedAmount) -> PlannedAmount:
         if folder.name == "store":
-            if is_address(self.kb.settings.store):
-                return _unknown(_DISK, folder.name, "the store is in a SPARQL server")
             whole, tables = _bytes(folder), _bytes(folder, _TABLES)
             times = (quads.planned or 0) / (quads.measured or 1)
             note = "rough: until the store has merged its files, a quad may take twice the bytes"

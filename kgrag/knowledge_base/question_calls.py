@@ -201,22 +201,38 @@ class QuestionCalls(DocumentCalls):
             where: as of ``retrieve``.
             evidence_tokens: as of ``retrieve``.
             on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
-            budget: the most that the answer may cost; what may cost more is not asked.
+            budget: the most that the answer may cost; what may cost more, or more than is left of the day's or
+                month's (``limit_spending``), is not asked.
         """
-        if budget is not None:
-            limits: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where}
-            limits |= {"history": history, "evidence_tokens": evidence_tokens}
-            within = self.affording(budget, question, **limits)
-            return within.ask(question, **limits, keep=keep, on_sentence=on_sentence)
-        full = self.full_question(question, history)
+        options: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where}
+        options |= {"evidence_tokens": evidence_tokens}
+        within = self.affording(budget, question, history=history, **options)
+        full = within.full_question(question, history)
+        answer = answer_in_turn(within.answered(full.text, **options, on_sentence=on_sentence), question, full)
+        if keep:
+            self.keep(answer)
+        return answer
+
+    def answered(  # noqa: PLR0913 - as of `ask`
+        self,
+        question: str,
+        *,
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        rerank: str | None = None,
+        where: Where | None = None,
+        evidence_tokens: int | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
+    ) -> Answer:
+        """Answer a question as ``ask`` does that is no follow-up and may cost what it costs; nothing is kept."""
         from_hits = self.answers_from_hits(method, rerank=rerank, evidence_tokens=evidence_tokens)
-        own = LeftToEvidence() if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
+        own = LeftToEvidence() if from_hits else self.own_answer(question, method=method, k=k, where=where)
         if isinstance(own, LeftToEvidence):
             found = self.found(
-                full.text, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens
+                question, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens
             )
             own = self.answer_from(
-                full.text,
+                question,
                 found.hits,
                 method=method,
                 where=where,
@@ -227,10 +243,7 @@ class QuestionCalls(DocumentCalls):
         elif on_sentence is not None:
             for sentence in cited_answers.sentences_of(own):
                 on_sentence(sentence)
-        answer = answer_in_turn(own, question, full)
-        if keep:
-            self.keep(answer)
-        return answer
+        return own
 
     def answers_from_hits(self, method: str, *, rerank: str | None = None, evidence_tokens: int | None = None) -> bool:
         """Return whether ``ask`` with these arguments writes its answer from hits also where a method has its own."""
@@ -307,25 +320,26 @@ class QuestionCalls(DocumentCalls):
         self.asking(planning).ask(question, **{**asked, "keep": False, "on_sentence": None, "budget": None})
         return forecast(planning.plan, self.model_for(asked.get("method", DEFAULT_METHOD)))
 
-    def affording(self, budget: Budget, question: str, **asked: Any) -> Self:
+    def affording(self, budget: Budget | None, question: str, **asked: Any) -> Self:
         """Return this knowledge base with a budget, where a question may not cost more than that.
 
         It shares everything else, and is not to be closed.
 
         Args:
-            budget: what is to be spent; an answer that costs more than was foreseen is broken off there.
+            budget: what is to be spent; an answer that costs more than was foreseen is broken off there. None: what is
+                left of a budget that was set before, where there is one.
             question: as of ``ask``.
             asked: the other arguments of ``ask``.
 
         Raises:
             BudgetSpent: it may cost more; nothing was asked of the language model.
         """
-        view = self.asking(self.within(budget))
+        view = self if budget is None else self.asking(self.within(budget))
         view.refuse_beyond_budget(question, **asked)
         return view
 
     def refuse_beyond_budget(self, question: str, **asked: Any) -> None:
-        """Refuse a question that may cost more than is left of the budget that ``within`` set.
+        """Refuse a question that may cost more than is left of the budgets that ``within`` and ``limit_spending`` set.
 
         Raises:
             BudgetSpent: it may; nothing was asked of the language model.

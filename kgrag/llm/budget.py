@@ -27,6 +27,7 @@ class Budget:
         price: of the model.
         tokens: input and output tokens together, as the model counts them. Replies under way when the limit is reached
             are still taken, at most 16.
+        advice: what to do where it does not cover what is asked.
 
     Raises:
         InvalidSettings: a limit is below 0, or one in money has no price.
@@ -36,6 +37,7 @@ class Budget:
     tokens: int | None = None
     money: float | None = None
     price: Price | None = None
+    advice: str = "Raise the budget; a dry run counts what this costs about."
 
     def __post_init__(self) -> None:
         if min(self.completions or 0, self.tokens or 0, self.money or 0) < 0:
@@ -48,7 +50,7 @@ class Budget:
         """Refuse what may cost more than is left, before anything is asked: an answer that is broken off is lost.
 
         Args:
-            most: the most that it may cost, nine times in ten.
+            most: the most that it may cost, nine times in ten; what costs nothing is never refused.
             spent: what was spent of the budget before.
 
         Raises:
@@ -60,11 +62,11 @@ class Budget:
             ("of money", self._in_money(most), self._in_money(spent), self.money),
         )
         for unit, cost, used, limit in limits:
-            if limit is not None and used + cost > limit:
+            if limit is not None and cost and used + cost > limit:
                 left = f"{max(round(limit - used, 6), 0):,} of the budget of {limit:,} are left"
                 raise BudgetSpent(
                     f"this may cost {cost:,} {unit}, and {left if used else f'the budget is {limit:,}'}. "
-                    "Nothing was asked of the model. Raise the budget; a dry run counts what this costs about."
+                    f"Nothing was asked of the model. {self.advice}"
                 )
 
     def _in_money(self, usage: Usage) -> float:
@@ -89,8 +91,10 @@ class BudgetedModel:
         return self._inner.identity
 
     def refuse_beyond(self, most: Usage) -> None:
-        """Refuse what may cost more than is left of the budget. Raises BudgetSpent."""
+        """Refuse what may cost more than is left of the budget, or of that of the model behind. Raises BudgetSpent."""
         self._budget.refuse_beyond(most, self.spent)
+        if isinstance(self._inner, BudgetedModel):
+            self._inner.refuse_beyond(most)
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
         """Return one completion per prompt, in order. Raises what ``as_completed`` raises."""

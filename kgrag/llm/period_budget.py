@@ -7,6 +7,7 @@ process that keeps its completions in the same file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -37,6 +38,13 @@ class PeriodBudgetedModel(BudgetedModel):
         super().__init__(inner, budget)
         self._period: Period = period
         self._costs = costs
+
+    def refuse_beyond(self, most: Usage) -> None:
+        """Refuse what may cost more than is left of the period. Raises BudgetSpent."""
+        self.spent = spent_in(self._costs(), self._period, _today())
+        following = next_start(self._period, _today())
+        advice = f"The budget is that of this {self._period}; the next begins on {following} (UTC)."
+        replace(self._budget, advice=advice).refuse_beyond(most, self.spent)
 
     def _room(self, wanted: int) -> int:
         self.spent = spent_in(self._costs(), self._period, _today())

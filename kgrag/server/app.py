@@ -100,7 +100,7 @@ def create_app(
         InvalidSettings: its file is not sound.
     """
     rules, logs, limits = rules or AccessRules(), logs or ServerLogs(), limits or ServerLimits()
-    workers = None if kb is None else WorkerThreads(kb)
+    workers = None if kb is None else WorkerThreads(kb, answer_budget=limits.answer)
     agents = None if kb is None else _agents_endpoint()
     if rules.gate is not None and are_shapes(rules.gate):
         gate_shapes(rules.gate)

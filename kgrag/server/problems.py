@@ -98,7 +98,8 @@ async def problem_response(request: Request, error: Exception) -> Response:
     """Answer with what went wrong."""
     problem = problem_of(error)
     if request.scope["path"].startswith(_OPENAI_PATHS):
-        return JSONResponse(openai_json(problem), problem.status, problem.headers)
+        again = {"x-should-retry": "false"} if isinstance(error, BudgetSpent) else {}  # by 429 OpenAI's client would
+        return JSONResponse(openai_json(problem), problem.status, {**problem.headers, **again})
     return JSONResponse(problem_json(problem), problem.status, problem.headers, "application/problem+json")
 
 

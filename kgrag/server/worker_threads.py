@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
@@ -39,6 +40,7 @@ __all__ = ["Turn", "WorkerThreads"]
 _Value = TypeVar("_Value")
 _MAX_CACHED_AUDITS = 8
 _MAX_CACHED_FIGURES = 16
+_LIMIT_OF_SERVER = "That is what one answer may cost here: another method or fewer hits cost less (POST /ask/cost)."
 _MAX_SECONDS_ALONE = 0.05
 _SECONDS_FOR_OTHERS = 0.001
 _SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
@@ -110,10 +112,14 @@ class WorkerThreads:
         kb: the knowledge base.
         threads: requests at work at once; only a language model lets them overlap.
         waiting: requests that may wait behind these.
+        answer_budget: what one answer may ask of the language model, whoever asks; None: what it takes.
     """
 
-    def __init__(self, kb: KnowledgeBase, *, threads: int = 8, waiting: int = 32) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, *, threads: int = 8, waiting: int = 32, answer_budget: Budget | None = None
+    ) -> None:
         self.kb = kb
+        self._answer_budget = answer_budget
         self._may_begin = asyncio.Event()
         self._may_begin.set()
         self._questions = _Lane("questions", threads, waiting, self._may_begin)
@@ -232,10 +238,14 @@ class WorkerThreads:
         on_sentence: Callable[[AnswerSentence], None] | None = None,
         budget: Budget | None = None,
     ) -> Answer:
-        """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
-        kb = self.kb
-        if budget is not None:
-            kb = self.alone(lambda: kb.affording(budget, question, history=history, method=method, k=k, where=where))
+        """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known.
+
+        Raises:
+            BudgetSpent: it may cost more than its budget, than any answer here may, or than is left of the tenant's;
+                nothing was asked of the language model.
+        """
+        asked = {"history": history, "method": method, "k": k, "where": where}
+        kb = self.alone(lambda: self._affording(budget, question, **asked))
         full = self._full_question(question, history, kb)
         self._embed(full.text)
 
@@ -264,6 +274,11 @@ class WorkerThreads:
             look_up=lambda name: self.alone(lambda: kb.looked_up(name, method=method, where=where)),
         )
         return answer_in_turn(answer, question, full)
+
+    def _affording(self, budget: Budget | None, question: str, **asked: Any) -> KnowledgeBase:
+        own = self._answer_budget
+        kb = self.kb if own is None else self.kb.asking(self.kb.within(replace(own, advice=_LIMIT_OF_SERVER)))
+        return kb.affording(budget, question, **asked)
 
     def _embed(self, question: str) -> None:
         """Have the vector of a question kept, before its turn comes: what many ask at once is embedded together."""

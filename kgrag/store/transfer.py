@@ -11,15 +11,23 @@ import shutil
 import tarfile
 import tempfile
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import pyoxigraph as ox
+
+from kgrag import queries
 from kgrag.errors import InvalidRDF, SchemaMismatch, StateError, StorageFailed
+from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.store import kept_files
 from kgrag.vocab import SCHEMA_VERSION
 
-__all__ = ["archive_path", "export", "import_", "manifest_path"]
+if TYPE_CHECKING:
+    from kgrag.store.sparql_connection import SparqlConnection
+
+__all__ = ["archive_path", "compare_mirror", "export", "import_", "manifest_path"]
 
 _BYTES_PER_READ = 1 << 20
 
@@ -37,8 +45,8 @@ def archive_path(target: Path) -> Path:
 def export(store: TripleStore, target: Path, *, folder: Path | None = None, settings: str = "") -> int:
     """Write every quad to ``target`` (gzipped when it ends in .gz), an archive of files, and a manifest with checksums.
 
-    Quads and archive are written under other names first, so that a killed export leaves no half file under the final
-    ones.
+    All three are written under other names first: one that fails leaves the export before it, and one that is killed no
+    half file under the final names.
 
     Args:
         store: the store.
@@ -52,30 +60,65 @@ def export(store: TripleStore, target: Path, *, folder: Path | None = None, sett
     Raises:
         StorageFailed: a file cannot be read or written.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
     # the suffix stays last, because it decides on compression
     partial = target.with_name(f".partial-{target.name}")
-    quads = store.dump(partial)
-    manifest = {
-        "format": "kgrag-export",
-        "schema_version": SCHEMA_VERSION,
-        "base_iri": store.names.base,
-        "quads": quads,
-        "sha256": _checksum(partial),
-        "left_out": kept_files.LEFT_OUT,
-        "files": _archive(folder, archive_path(target), settings),
-    }
-    partial.replace(target)
-    manifest_path(target).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    named = [(of(partial), of(target)) for of in (archive_path, lambda path: path, manifest_path)]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        quads = store.dump(partial)
+        manifest = {
+            "format": "kgrag-export",
+            "schema_version": SCHEMA_VERSION,
+            "base_iri": store.names.base,
+            "quads": quads,
+            "sha256": _checksum(partial),
+            "left_out": kept_files.LEFT_OUT,
+            "files": _archive(folder, archive_path(partial), settings),
+        }
+        manifest_path(partial).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        if not manifest["files"]:
+            archive_path(target).unlink(missing_ok=True)  # of an earlier export
+        for written, final in named[0 if manifest["files"] else 1 :]:
+            written.replace(final)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    finally:
+        for written, _ in named:
+            written.unlink(missing_ok=True)
     return quads
 
 
+def _unwritable(target: Path, error: OSError) -> StorageFailed:
+    return StorageFailed(f"{target} cannot be written: {error}. Choose another place.")
+
+
+def compare_mirror(source: Path, mirror: SparqlConnection) -> tuple[int, int]:
+    """Return how many quads an export has by its manifest, and how many a server has that loaded it.
+
+    Query read: ``catalogue/quad_count``.
+
+    Raises:
+        InvalidRDF: the export has no manifest that can be read.
+        StorageFailed: the server cannot be reached, or does not count.
+    """
+    path = manifest_path(source)
+    try:
+        exported = int(json.loads(path.read_text(encoding="utf-8"))["quads"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidRDF(f"{path} is no manifest of an export: {error}. Name what `kgrag export` wrote.") from error
+    reply = mirror.query(queries.bind("catalogue/quad_count"))
+    try:
+        rows = list(cast("ox.QuerySolutions", ox.parse_query_results(BytesIO(reply.body), ox.QueryResultsFormat.JSON)))
+        return exported, int(plain(rows[0]["quads"]))
+    except (SyntaxError, ValueError, IndexError, KeyError, TypeError) as error:
+        raise StorageFailed(f"{mirror.address.query} does not say how many quads it has: {error}.") from error
+
+
 def _archive(folder: Path | None, target: Path, settings: str) -> list[dict[str, Any]]:
-    """Write the files that cannot be made again to an archive, which is removed when there are none; list them."""
+    """Write the files that cannot be made again to an archive, if there are any, and list them."""
     with tempfile.TemporaryDirectory(prefix=".partial-", dir=target.parent) as scratch:
         files = kept_files.copy(folder, Path(scratch) / "files", settings=settings)
         if not files:
-            target.unlink(missing_ok=True)  # of an earlier export
             return []
         partial = Path(scratch) / target.name
         try:
@@ -84,7 +127,7 @@ def _archive(folder: Path | None, target: Path, settings: str) -> list[dict[str,
                     archive.add(Path(scratch) / "files" / file.path, file.path)
             partial.replace(target)
         except OSError as error:
-            raise StorageFailed(f"{target} cannot be written: {error}. Choose another place.") from error
+            raise _unwritable(target, error) from error
     return [asdict(file) for file in files]
 
 

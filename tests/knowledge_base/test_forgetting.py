@@ -1,6 +1,7 @@
 """Deleting a document: nothing of it is found afterwards, what others state stays, and the rest still works."""
 
 import json
+import time
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -14,7 +15,7 @@ from kgrag.model import Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
-from kgrag.vocab import KG, PROV
+from kgrag.vocab import KG, PROV, RDF
 from tests.cut_short import content, killed_after
 from tests.final_states import created
 
@@ -336,3 +337,36 @@ def test_after_a_document_is_forgotten_another_process_asks_without_reading_the_
         monkeypatch.setattr(vector_spaces, name, lambda *_, **__: pytest.fail("all chunks were read"))
     with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
         assert len(kb.retrieve("rye", method="passages", k=9)) == 4
+
+
+def test_what_stands_on_a_thing_is_found_without_reading_the_rest_of_the_tree() -> None:
+    few, many = _tree(300), _tree(9000)
+    named = queries.bind("forgetting/standing_on", things=[ox.NamedNode("urn:leaf:7"), ox.NamedNode("urn:chunk:7")])
+
+    def seconds(store: ox.Store) -> float:
+        began = time.process_time()
+        assert len(list(store.query(named))) >= 3  # type: ignore[arg-type]
+        return time.process_time() - began
+
+    assert min(seconds(many) for _ in range(5)) < 8 * min(seconds(few) for _ in range(5))  # 30 times the nodes
+
+
+def _tree(leaves: int) -> ox.Store:
+    """Return a tree of ten children a node, whose leaves are each written from a chunk."""
+    tree, store, level, height = ox.NamedNode("urn:tree"), ox.Store(), [f"urn:leaf:{n}" for n in range(leaves)], 0
+    quads = [
+        ox.Quad(ox.NamedNode(leaf), PROV.wasDerivedFrom, ox.NamedNode(leaf.replace("leaf", "chunk")), tree)
+        for leaf in level
+    ]
+    while level:
+        quads += [ox.Quad(ox.NamedNode(node), RDF.type, KG.TreeNode, tree) for node in level]
+        height += 1
+        above = (
+            {f"urn:{height}:{n // 10}": level[n : n + 10] for n in range(0, len(level), 10)} if len(level) > 1 else {}
+        )
+        quads += [
+            ox.Quad(ox.NamedNode(up), KG.hasChild, ox.NamedNode(n), tree) for up, below in above.items() for n in below
+        ]
+        level = list(above)
+    store.bulk_extend(quads)
+    return store

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from typer.testing import CliRunner
 
 from kgrag import Document, KnowledgeBase
@@ -117,3 +118,15 @@ def test_the_command_prints_every_amount_or_one_json_document(tmp_path: Path) ->
     sizes = {one["quantity"]: one["planned"] for one in plan["amounts"] if one["part"] == "disk"}
     assert sizes["store"] > 0
     assert sizes["all"] == sum(size for name, size in sizes.items() if name != "all")
+
+
+def test_what_is_kept_on_servers_is_no_figure_and_no_part_of_the_sum(tmp_path: Path) -> None:
+    with filled(tmp_path / "kb") as kb:
+        whole = amount(kb.plan(documents=100), "disk", "all")
+        servers = {"store": "http://127.0.0.1:9", "index": SecretStr("postgresql://127.0.0.1:9/kb")}
+        kb.__dict__["settings"] = kb.settings.model_copy(update=servers)
+        plan = kb.plan(documents=100)
+    for name in ("store", "vectors"):
+        assert (amount(plan, "disk", name).planned, "not measured" in amount(plan, "disk", name).note) == (None, True)
+    rest = amount(plan, "disk", "all")
+    assert ((rest.planned or 0) < (whole.planned or 0), rest.note) == (True, "without store, vectors")

@@ -15,9 +15,12 @@ class Opened:
     is_idle: bool = True
     closed: int = 0
     holding: asyncio.Event | None = None
+    fault: Exception | None = None
 
     async def close(self) -> None:
         self.closed += 1
+        if self.fault is not None:
+            raise self.fault
         if self.holding is not None:
             await self.holding.wait()
 
@@ -47,6 +50,18 @@ def test_the_one_longest_unused_gives_way() -> None:
         assert [(each.name, each.closed) for each in opened] == [("a", 0), ("b", 1), ("c", 0)]
         await pool.close()
         assert [each.closed for each in opened] == [1, 1, 1]
+
+    asyncio.run(run())
+
+
+def test_one_that_cannot_be_closed_keeps_no_other_out(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        opened: list[Opened] = []
+        pool = _pool(1, opened)
+        await _used(pool, "a")
+        opened[0].fault = OSError("the disk of a")
+        assert (await _used(pool, "b")).name == "b"
+        assert (opened[0].closed, "the disk of a" in caplog.text) == (1, True)
 
     asyncio.run(run())
 

@@ -25,6 +25,7 @@ from kgrag.audit import Audit, AuditOptions, ValidationOptions, profile_names
 from kgrag.errors import NotBuilt, UnknownName
 from kgrag.http_api.json_schemas import (
     AnswerCostRequest,
+    AnswerLimits,
     AskRequest,
     AuditRequest,
     CheckRequest,
@@ -177,7 +178,7 @@ async def ask_cost(request: Request) -> Response:
     return _json({**cost.priced(workers.kb.price()), "note": cost.note})
 
 
-def budget_of(body: AskRequest | BuildRequest, price: Price | None) -> Budget | None:
+def budget_of(body: AnswerLimits | BuildRequest, price: Price | None) -> Budget | None:
     """Return the limits of a body; None without any.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from kgrag.http_api.json_schemas import DocumentRequest, RetrieveRequest
+from kgrag.http_api.json_schemas import AnswerLimits, DocumentRequest, RetrieveRequest
 
 __all__ = [
     "AskArguments",
@@ -36,8 +36,8 @@ class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class AskArguments(RetrieveRequest):
-    """A question to be answered."""
+class AskArguments(AnswerLimits, RetrieveRequest):
+    """A question to be answered; what may cost more than a limit is not asked."""
 
 
 class RetrieveArguments(RetrieveRequest):

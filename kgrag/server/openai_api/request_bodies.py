@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from kgrag.answering.conversation import Turn
-from kgrag.http_api.json_schemas import Filter, Top
+from kgrag.http_api.json_schemas import AnswerLimits, Filter, Top
 from kgrag.server.api.json_endpoints import read_body
 from kgrag.server.problems import Problem
 
@@ -26,10 +26,10 @@ class _Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class AnswerOptions(BaseModel):
+class AnswerOptions(AnswerLimits):
     """What is ours, as the member ``kgrag`` of a body."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
 
     k: Top = 5
     where: Filter | None = None

@@ -20,7 +20,7 @@ from kgrag.answering.json_forms import citation_json
 from kgrag.answering.opening_places import page_url
 from kgrag.late_patterns import late_re
 from kgrag.model import Answer, AnswerSentence, Citation, Usage
-from kgrag.server.api.json_endpoints import teller
+from kgrag.server.api.json_endpoints import budget_of, teller
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.openai_api.model_list import method_of
 from kgrag.server.openai_api.request_bodies import AnswerOptions, refusal
@@ -86,6 +86,7 @@ async def written_answer(
         lambda: workers.ask(
             message,
             history=history,
+            budget=budget_of(options, workers.kb.price()),
             method=method,
             k=options.k,
             where=where,

@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers import reader_program
 from kgrag.server.readers.frame_spool import FrameSpool, SpoolRoom
 from kgrag.server.readers.reader_link import Frame, ReaderLink
 from kgrag.server.readers.snapshot_pool import Snapshot
+
+if TYPE_CHECKING:
+    from kgrag.llm.budget import Budget
 
 __all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunKind", "RunOwner", "ServerLimits", "TookTooLong"]
 
@@ -79,6 +82,7 @@ class ServerLimits:
             readers wait for their clients.
         rows: rows of a result; 0: any number.
         body: bytes that a client may send.
+        answer: what one answer may ask of a language model; None: what it takes.
     """
 
     readers: int = 4
@@ -90,6 +94,7 @@ class ServerLimits:
     spool: int = 512 << 20
     rows: int = 0
     body: int = 256 << 20
+    answer: Budget | None = None
 
     def waiting_of(self, *, is_long: bool) -> float:
         """Return how many seconds a request may wait."""

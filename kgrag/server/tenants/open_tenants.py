@@ -125,15 +125,16 @@ class OpenTenants(Generic[Opened]):
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
     async def _close(self, place: TenantPlace[Opened]) -> None:
+        """Close one; what goes wrong is for the log, and not for the tenant who needs the room."""
         opened, place.opened = place.opened, None  # at once: whoever asks now waits for the lock, and opens it again
         if opened is not None:
             async with place.lock:
-                await opened.close()
+                try:
+                    await opened.close()
+                except Exception:
+                    _LOG.exception("the knowledge base of tenant %s was not closed as it should be", place.name)
 
     async def close(self) -> None:
         """Close all, each whatever became of the others."""
         for place in self.places.values():
-            try:
-                await self._close(place)
-            except Exception:
-                _LOG.exception("the knowledge base of tenant %s was not closed as it should be", place.name)
+            await self._close(place)
