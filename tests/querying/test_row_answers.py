@@ -12,6 +12,8 @@ from kgrag.querying.text_to_sparql.fact_sentences import StatedFact, in_words
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 
+ROOT = Path(__file__).parents[2]
+ONTOLOGIES, DEMO = ROOT / "ontologies", ROOT / "kgrag" / "demo"
 SCHEMA = """
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -178,6 +180,27 @@ def test_a_thing_that_is_selected_by_its_name_is_worded_too(asked: Ask) -> None:
         'SELECT ?name { ?s rdfs:label "keep_size" ; s:needs ?o . ?o rdfs:label ?name }',
     )
     assert answer.sentences == ("keep_size depends on max_senders.",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ("?name ?stage", "The stage of the irrigation requirement of River Zone is pod filling."),
+        ("?name", "River Zone has irrigation requirement."),
+    ],
+)
+def test_what_has_no_name_is_not_what_it_is_said_to_be(columns: str, sentence: str) -> None:
+    stage = "OPTIONAL { ?water c:stage ?stage }" if "?stage" in columns else ""
+    query = (
+        "PREFIX c: <https://w3id.org/kgrag/examples/crops#> "
+        f"SELECT {columns} {{ ?zone c:name ?name ; c:hasIrrigationRequirement ?water {stage} }}"
+    )
+    model = ScriptedModel({"obqc/ask": query})
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.load(ONTOLOGIES / "crops.ttl")
+        kb.build("og_rag", mapped=DEMO / "mapped")
+        kb.build("obqc")
+        assert kb.ask("Which zone must be irrigated, and when?", method="obqc").sentences == (sentence,)
 
 
 def test_yes_is_said_with_what_it_rests_on(asked: Ask) -> None:

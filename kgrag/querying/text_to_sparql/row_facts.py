@@ -275,6 +275,12 @@ class _Wording:
         owner = self.shown(thing, links - 1) if thing is not None and links else ""
         return f"the {self.shown(prop).removeprefix('has ')} of {owner}" if owner and prop is not None else ""
 
+    def is_of(self, triple: Triple) -> bool:
+        """Return whether the value of a triple is called nothing but what this triple says: "the rate of wheat"."""
+        thing, prop, value = triple
+        named = not isinstance(value, ox.NamedNode) or value in self.names or value.value in self.labels
+        return not named and bool(_DIGEST.search(value.value)) and self.links.get(value) == (thing, prop)
+
 
 def _worded(
     behind: Mapping[Row, Sequence[Triple]], wording: _Wording, store: TripleStore
@@ -285,10 +291,18 @@ def _worded(
 
     def fact(triple: Triple) -> StatedFact:
         thing, prop, value = map(wording.shown, triple)
+        if thing and wording.is_of(triple):
+            return StatedFact(thing, "has", prop.removeprefix("has "), chunks[triple], verbal=True)
         attribute = "is a" if triple[1] == RDF.type else prop
         return StatedFact(thing, attribute, value or plain(triple[2]), chunks[triple])
 
-    facts = {row: tuple(fact(triple) for triple in found if triple in chunks) for row, found in behind.items()}
+    def said(found: Sequence[Triple]) -> list[Triple]:
+        """Return those that are stated, without those that others say: "the rate of wheat is 45 kg" says it has one."""
+        stated = [triple for triple in found if triple in chunks]
+        about = {thing for thing, *_ in stated}
+        return [triple for triple in stated if triple[2] not in about or not wording.is_of(triple)]
+
+    facts = {row: tuple(map(fact, said(found))) for row, found in behind.items()}
     return {row: stated for row, stated in facts.items() if stated}
 
 
