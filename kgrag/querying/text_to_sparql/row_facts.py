@@ -294,8 +294,9 @@ class _Wording:
     def is_of(self, triple: Triple) -> bool:
         """Return whether the value of a triple is called nothing but what this triple says: "the rate of wheat"."""
         thing, prop, value = triple
-        named = not isinstance(value, ox.NamedNode) or value in self.names or value.value in self.labels
-        return not named and bool(_DIGEST.search(value.value)) and self.links.get(value) == (thing, prop)
+        if not isinstance(value, ox.NamedNode) or value in self.names or value.value in self.labels:
+            return False
+        return bool(_DIGEST.search(value.value)) and self.links.get(value) == (thing, prop)
 
 
 def _worded(
