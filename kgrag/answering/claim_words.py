@@ -53,6 +53,8 @@ _LEADS_IN = late_regex(r":\s*$|\b(?:the following|as follows|listed below|these 
 _LEADS_IN_HERE = late_regex(rf":\s|{_LEADS_IN.pattern}", regex.IGNORECASE)
 """The same of the last line of a chunk, which may have the first items of its list behind it."""
 _TERM = late_regex(r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+")
+_COORDINATION = late_regex(r"\b(?:and|or|than|versus)\b")
+"""What stands between the parts of a question that are answered one by one."""
 
 _Words = frozenset[str]
 
@@ -68,7 +70,7 @@ class _Wanted:
     def of(cls, claim: str, question: str, texts: Iterable[str], headings: _Words) -> _Wanted:
         """Return the words of a claim, and the names of its question beyond headings; ``texts`` say what is rare."""
         own, named = _words(claim), _words(" ".join(_names(claim)))
-        names = named | (_words(" ".join(_names(question))) - headings)
+        names = named | (_words(" ".join(_asked_names(question, own))) - headings)
         sentences = [_words(text[start:end]) for text in texts for start, end in split(text)]
         most = max(2, _RARE * len(sentences))
         counts = Counter(word for sentence in sentences for word in sentence & own)
@@ -290,6 +292,18 @@ def _names(text: str) -> list[str]:
         common = match.start() in opening and not _TELLS_A_NAME.search(first)
         names.append(rest if common else match[0])
     return [*names, *_CODE.findall(text)]
+
+
+def _asked_names(question: str, claim: _Words) -> list[str]:
+    """Return the names of a question, without those of a part that a claim is not about.
+
+    "How many packages has Rex, and how many has Bo?" asks two things. A claim that names Bo is about the second: a line
+    that names Rex would only tell a reader that it may be about Rex.
+    """
+    asked = [name for name in _names(question) if _words(name)]
+    parts = [[name for name in asked if name in part] for part in _COORDINATION.split(question)]
+    about = [names for names in parts if any(_words(name) <= claim for name in names)]
+    return [name for names in about or [asked] for name in names]
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.llm import reply_faults
-from kgrag.llm.costs import planned
+from kgrag.llm.costs import planned, schema_tokens
 from kgrag.llm.reply_lengths import Lengths
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
@@ -54,6 +54,13 @@ _REPLIES = (
     "planned INTEGER, taken INTEGER, planned_squares REAL, products REAL, taken_squares REAL, "
     "PRIMARY KEY (model, prompt)) WITHOUT ROWID"
 )
+_SCHEMAS = (  # a table of its own, so that files of versions before it, and these versions, stay readable
+    "CREATE TABLE IF NOT EXISTS schema (model TEXT, prompt TEXT, planned INTEGER, PRIMARY KEY (model, prompt)) "
+    "WITHOUT ROWID"
+)
+_ADD_SCHEMA = (
+    "INSERT INTO schema VALUES (?, ?, ?) ON CONFLICT (model, prompt) DO UPDATE SET planned = planned + excluded.planned"
+)
 _ADD_REPLY = (
     "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (model, prompt) DO UPDATE SET "
     "count = count + excluded.count, planned_input = planned_input + excluded.planned_input, "
@@ -62,8 +69,8 @@ _ADD_REPLY = (
     "taken_squares = taken_squares + excluded.taken_squares"
 )
 _READ_REPLIES = (
-    "SELECT prompt, count, planned_input, input, planned, taken, planned_squares, products, taken_squares FROM reply "
-    "WHERE model = ?"
+    "SELECT prompt, count, planned_input, input, reply.planned, taken, planned_squares, products, taken_squares, "
+    "coalesce(schema.planned, 0) FROM reply LEFT JOIN schema USING (model, prompt) WHERE model = ?"
 )
 _ASKED = (
     "CREATE TABLE IF NOT EXISTS asked (model TEXT, method TEXT, prompt TEXT, count INTEGER, input INTEGER, "
@@ -239,8 +246,9 @@ class CachedModel:
             model = completion.model or self.identity
             self._run(_ADD_COST, day, self.method, model, used.completions, used.input_tokens, used.output_tokens)
             if used.output_tokens and completion.finish == "stop":
-                taken = Lengths.of(planned(prompt), used)
-                self._run(_ADD_REPLY, self.identity, prompt.name, *(getattr(taken, one.name) for one in fields(taken)))
+                *sums, schemas = astuple(Lengths.of(planned(prompt), used, schema_tokens(prompt)))
+                self._run(_ADD_REPLY, self.identity, prompt.name, *sums)
+                self._run(_ADD_SCHEMA, self.identity, prompt.name, schemas)
                 counts = used.completions, used.input_tokens, used.output_tokens
                 self._run(_ADD_ASKED, self.identity, self.method, prompt.name, *counts)
 
@@ -338,6 +346,7 @@ class CachedModel:
             connection.execute(_TABLE)
             connection.execute(_COSTS)
             connection.execute(_REPLIES)
+            connection.execute(_SCHEMAS)
             connection.execute(_ASKED)
         except sqlite3.DatabaseError:
             connection.close()

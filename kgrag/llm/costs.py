@@ -1,10 +1,10 @@
 """What prompts cost before they are asked, what was paid, and what that is in money.
 
 A prompt costs its text and the JSON schema that goes with it, at four characters a token. How long its reply will be is
-declared in the prompt's header, as it was measured: ``reply 85 tokens``, or ``reply 1.5 times text`` for one that grows
-with an input; of several such lines the least counts. Lines ``reply 2 times text where triples`` are parts of a reply,
-which are added up, each where that input is not empty. Repairs of replies off their schema are not foreseen. What the
-replies of a model were is learnt (``kgrag.llm.reply_lengths``).
+declared in the prompt's header, as it was measured: ``reply 85 tokens``, or, for one that grows with an input, ``reply
+1.5 times text`` or ``reply 40 tokens per statement of text``; of several such lines the least counts. Lines ``reply 2
+times text where triples`` are parts of a reply, which are added up, each where that input is not empty. Repairs of
+replies off their schema are not foreseen. What the replies of a model were is learnt (``kgrag.llm.reply_lengths``).
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.text_marks import strings
 from kgrag.model import Prompt, Usage
 
-__all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices"]
+__all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices", "schema_tokens", "statements"]
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
 _REPLY = late_regex(
-    r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))(?:\s+where\s+(?P<where>\w+))?$",
+    r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens(?:\s+per\s+statement\s+of\s+(?P<stated>\w+))?|times\s+(?P<input>\w+))"
+    r"(?:\s+where\s+(?P<where>\w+))?$",
     flags=regex.MULTILINE,
 )
+_STATEMENT_END = late_regex(r"[.;:?!](?=\s|$)")
+_STATEMENTS_PER_COMMA = 0.5  # half of the commas part statements, the others are within one
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,11 @@ def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
 
 def planned(prompt: Prompt) -> Usage:
     """Return what a prompt will cost about: one completion, its text and schema, and a reply as long as usual."""
-    schema = 0 if prompt.schema is None else len(json.dumps(prompt.schema, ensure_ascii=False))
-    asked = math.ceil((len(prompt.text) + schema) / CHARACTERS_PER_TOKEN)
+    asked = math.ceil((len(prompt.text) + _schema_characters(prompt)) / CHARACTERS_PER_TOKEN)
     whole, parts = [], []
-    for number, name, where in _replies(prompt.name):
-        size = sum(map(len, strings([prompt.variables.get(name, "")]))) / CHARACTERS_PER_TOKEN if name else 1
+    for number, name, stated, where in _replies(prompt.name):
+        texts = list(strings([prompt.variables.get(name or stated, "")]))
+        size = sum(map(statements, texts)) if stated else sum(map(len, texts)) / CHARACTERS_PER_TOKEN if name else 1
         if not where:
             whole.append(number * size)
         else:
@@ -70,15 +73,40 @@ def planned(prompt: Prompt) -> Usage:
     return Usage(1, asked, round(min(lengths, default=_DEFAULT_REPLY_TOKENS)))
 
 
+def schema_tokens(prompt: Prompt) -> int:
+    """Return which part of the input tokens of ``planned`` is the schema of the reply; 0 without one."""
+    return _schema_characters(prompt) // CHARACTERS_PER_TOKEN
+
+
+def _schema_characters(prompt: Prompt) -> int:
+    return 0 if prompt.schema is None else len(json.dumps(prompt.schema, ensure_ascii=False))
+
+
+def statements(text: str) -> float:
+    """Return about how many statements a text makes: what facts taken from it grow with, more than with its length.
+
+    >>> statements("Rye is sown in March, wheat in May. Oats are not."), statements("")
+    (2.5, 0.0)
+    """
+    ends = len(_STATEMENT_END.findall(text)) + _STATEMENTS_PER_COMMA * text.count(",")
+    return max(1.0, ends) if text.strip() else 0.0
+
+
 @cache
-def _replies(name: str) -> tuple[tuple[float, str, str], ...]:
-    """Return what the header of a prompt declares of its reply: tokens or factors, their input, and what they need."""
+def _replies(name: str) -> tuple[tuple[float, str, str, str], ...]:
+    """Return what the header of a prompt declares of its reply.
+
+    Returns:
+        For each line tokens or a factor, the input whose length it grows with, or that whose statements, and what it
+        needs; "" for none.
+    """
     try:
         header = prompting.header(name)
     except UnknownName:
         return ()
     return tuple(
-        (float(match["number"]), match["input"] or "", match["where"] or "") for match in _REPLY.finditer(header)
+        (float(match["number"]), match["input"] or "", match["stated"] or "", match["where"] or "")
+        for match in _REPLY.finditer(header)
     )
 
 

@@ -4,8 +4,9 @@ A header's ``reply 85 tokens`` was measured with one model on a few texts; anoth
 third off. So what every paid completion took is added up per model and prompt, beside what was planned for it. The next
 plan is corrected by the ratio of both, from the first reply on: the ratio counts for as much as it is known better than
 a header is (empirical Bayes: replies that differ little from each other outweigh it soon). What a model's service
-counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet. Each forecast has an
-interval that covers nine of ten sums.
+counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet; so is whether it
+counts schemas, which a service that turns them into a grammar does not. Each forecast has an interval that covers nine
+of ten sums.
 
 What follows a query that a model wrote depends on its rows: repairs, the layer below, a second answer where the first
 leaves something open; and an answer from rows is asked with less text than is planned. How often each follows and how
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from kgrag.llm.costs import Price, planned
+from kgrag.llm.costs import Price, planned, schema_tokens
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -56,7 +57,10 @@ _DECLARED_SPREAD, _PRIOR_REPLIES = 0.4, 3
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Sums over the paid completions of one prompt: tokens planned and taken, squares and products of output tokens."""
+    """Sums over the paid completions of one prompt: tokens planned and taken, squares and products of output tokens.
+
+    ``planned_schema`` is the part of ``planned_input`` that is the schemas of replies.
+    """
 
     count: int = 0
     planned_input: int = 0
@@ -66,13 +70,14 @@ class Lengths:
     planned_squares: float = 0.0
     products: float = 0.0
     taken_squares: float = 0.0
+    planned_schema: int = 0
 
     @classmethod
-    def of(cls, plan: Usage, paid: Usage) -> Lengths:
-        """Return what one completion adds."""
+    def of(cls, plan: Usage, paid: Usage, schema: int = 0) -> Lengths:
+        """Return what one completion adds; ``schema`` is the part of the planned input that is its schema."""
         expected, taken = plan.output_tokens, paid.output_tokens
         squares = float(expected**2), float(expected * taken), float(taken**2)
-        return cls(1, plan.input_tokens, paid.input_tokens, expected, taken, *squares)
+        return cls(1, plan.input_tokens, paid.input_tokens, expected, taken, *squares, schema)
 
     def __add__(self, other: Lengths) -> Lengths:
         """Add up two."""
@@ -102,14 +107,33 @@ class Lengths:
         return declared + self.weight * (self.taken / self.planned - declared) if self.planned else declared
 
 
-def tokens_per_planned(known: Mapping[str, Lengths]) -> float:
-    """Return what a service counts for each input token that was planned, over all prompts; 1 before any was paid.
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What a service counts for each token that is planned: of texts and replies, and of the schemas of replies."""
 
-    >>> tokens_per_planned({"a": Lengths(3, 400, 500, 90, 30)}), tokens_per_planned({})
-    (1.25, 1.0)
-    """
-    planned_input = sum(one.planned_input for one in known.values())
-    return sum(one.input for one in known.values()) / planned_input if planned_input else 1.0
+    text: float = 1.0
+    schema: float = 1.0
+
+    @classmethod
+    def learnt(cls, known: Mapping[str, Lengths]) -> Counting:
+        """Return it by all prompts that were paid; as planned before any was.
+
+        Four characters are about a token everywhere, so schemas are counted or not by what makes that truer.
+
+        >>> Counting.learnt({"a": Lengths(1, 500, 500, planned_schema=100)}), Counting.learnt({})
+        (Counting(text=1.0, schema=1.0), Counting(text=1.0, schema=1.0))
+        >>> Counting.learnt({"a": Lengths(1, 500, 404, planned_schema=100)})
+        Counting(text=1.01, schema=0.0)
+        """
+        counted, whole, schemas = (
+            sum(getattr(one, name) for one in known.values()) for name in ("input", "planned_input", "planned_schema")
+        )
+        if not whole or not counted:
+            return cls()
+        with_schemas, without = counted / whole, counted / max(1, whole - schemas)
+        if abs(math.log(without)) < abs(math.log(with_schemas)):
+            return cls(without, 0.0)
+        return cls(with_schemas, with_schemas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +185,15 @@ class Forecast:
 class _Planned:
     """Prompts of one name: requests and tokens as planned, the squares of output tokens, and how sure their number is.
 
-    ``unsure`` is the standard deviation of how many will be asked, as a share of it.
+    ``schema`` is the part of the input that is schemas; ``unsure`` the standard deviation of how many will be asked, as
+    a share of it.
     """
 
     completions: float = 0.0
     input: float = 0.0
     output: float = 0.0
     squares: float = 0.0
+    schema: float = 0.0
     unsure: float = 0.0
 
     def __add__(self, other: _Planned) -> _Planned:
@@ -190,8 +216,8 @@ class Plan:
     def add(self, prompt: Prompt, times: int = 1) -> Usage:
         """Add a prompt, as often as it is asked in other words; return what one of it costs."""
         one = planned(prompt)
-        squares = float(one.output_tokens**2)
-        here = _Planned(*(float(times * each) for each in (1, one.input_tokens, one.output_tokens, squares)))
+        counts = (1, one.input_tokens, one.output_tokens, one.output_tokens**2, schema_tokens(prompt))
+        here = _Planned(*(float(times * each) for each in counts))
         self._by_prompt[prompt.name] = self._by_prompt.get(prompt.name, _Planned()) + here
         return one
 
@@ -243,10 +269,13 @@ def _end(usage: Usage, widths: Iterable[float], sign: int, sure: Usage) -> Usage
 
 def _in_tokens(plan: _Planned, known: Mapping[str, Lengths], name: str) -> _Planned:
     """Return prompts of one name in tokens as the service counts them, as long as replies to them were."""
-    lengths, counted_as = known.get(name, Lengths()), tokens_per_planned(known)
-    asked = lengths.input / lengths.planned_input if lengths.planned_input else counted_as
-    ratio = lengths.ratio(counted_as)
-    return replace(plan, input=plan.input * asked, output=plan.output * ratio, squares=plan.squares * ratio**2)
+    lengths, counting = known.get(name, Lengths()), Counting.learnt(known)
+    if lengths.planned_input:
+        asked = plan.input * lengths.input / lengths.planned_input
+    else:
+        asked = (plan.input - plan.schema) * counting.text + plan.schema * counting.schema
+    ratio = lengths.ratio(counting.text)
+    return replace(plan, input=asked, output=plan.output * ratio, squares=plan.squares * ratio**2)
 
 
 def _variances(plan: _Planned, lengths: Lengths) -> tuple[float, float, float]:

@@ -81,6 +81,27 @@ def test_a_name_of_the_question_alone_is_not_sought_in_other_chunks() -> None:
     assert cited(claim, "What did Sollund do?", quote, others=("Keeper Sollund.",)) == [quote]
 
 
+BOATS = (
+    "Old Ox (May 2031): a barge of the upper lock. It carries 80 tons of salt.\n\n"
+    "Amber Lady (June 2033): a ferry of the lower lock. It carries 12 tons of salt."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("How much does Old Ox carry, and how much Amber Lady?", "Amber Lady"),
+        ("How much do Old Ox and Amber Lady carry?", "Amber Lady"),
+        ("How much of what Old Ox brings does Amber Lady carry?", "Old Ox"),
+    ],
+)
+def test_a_claim_about_one_of_two_things_that_are_asked_about_needs_no_line_about_the_other(
+    question: str, about: str
+) -> None:
+    quotes = ("Amber Lady (June 2033): a ferry of the lower lock.", "It carries 12 tons of salt.")
+    assert cited("Amber Lady carries 12 tons of salt.", question, *quotes, text=BOATS)[0].startswith(about)
+
+
 def test_a_sentence_beside_the_one_that_the_claim_needs_is_joined_by_that_one() -> None:
     claim = "Boats with a keeper must not be told to ask both red and non-red keepers."
     wrong = "Boats with a keeper must not be told to use a list."

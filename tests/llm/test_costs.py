@@ -49,13 +49,13 @@ def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declar
 
 
 def test_a_reply_in_parts_is_as_long_as_the_parts_that_are_asked_for() -> None:
-    paragraphs = [{"number": 1, "text": "x" * 400}]
+    paragraphs = [{"number": 1, "text": "Rye is sown in March, wheat in May. Oats are not: why? Nobody knows."}]
     asked = {"ontology": "class a", "triples": True, "paragraphs": paragraphs}
     lengths = [
         planned(Prompt("poly_rag/facts", "", asked | less)).output_tokens
         for less in ({}, {"ontology": ""}, {"triples": False})
     ]
-    assert lengths == [500, 190, 310]
+    assert lengths == [round(4.5 * 81), round(4.5 * 40), round(4.5 * 41)]
 
 
 def test_a_query_grows_with_its_question_to_an_end() -> None:

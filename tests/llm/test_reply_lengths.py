@@ -80,6 +80,22 @@ def test_tokens_of_a_service_hold_for_prompts_that_it_was_not_asked_and_the_note
     assert "3 paid replies to sire_rag/facts and as recorded of other models for answering/answer" in expected.note
 
 
+@pytest.mark.parametrize("counts_schemas", [True, False])
+def test_a_service_that_counts_no_schemas_is_known_by_the_prompts_that_it_was_paid_for(counts_schemas: bool) -> None:
+    schema = {"type": "object", "description": "What a text says of crops. " * 20}
+    mapping = Prompt("og_rag/map", "word " * 200, {"text": "word " * 10}, schema=schema)
+    other = Prompt("answering/answer", "word " * 100, schema=schema)
+
+    def counted(prompt: Prompt) -> int:
+        return (len(prompt.text) + len(json.dumps(prompt.schema)) * counts_schemas) // 4
+
+    cached = CachedModel(ScriptedModel(lambda one: Completion("{}", data={}, usage=Usage(1, counted(one), 40))))
+    cached.complete([mapping])
+    expected = forecast(Plan([other]), cached).usage
+    assert expected.input_tokens == pytest.approx(counted(other), abs=2)
+    assert expected.output_tokens == planned(other).output_tokens
+
+
 QUERY = Prompt("obqc/ask", "word " * 80, {"question": "x" * 40})
 
 

@@ -12,6 +12,8 @@ from kgrag.querying.text_to_sparql.fact_sentences import StatedFact, in_words
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 
+ROOT = Path(__file__).parents[2]
+ONTOLOGIES, DEMO = ROOT / "ontologies", ROOT / "kgrag" / "demo"
 SCHEMA = """
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -178,6 +180,52 @@ def test_a_thing_that_is_selected_by_its_name_is_worded_too(asked: Ask) -> None:
         'SELECT ?name { ?s rdfs:label "keep_size" ; s:needs ?o . ?o rdfs:label ?name }',
     )
     assert answer.sentences == ("keep_size depends on max_senders.",)
+
+
+@pytest.fixture(scope="module")
+def asked_of_crops() -> Iterator[Callable[[str], tuple[str, ...]]]:
+    """Asks the mapped data of the demonstration by a query, and returns the sentences of the answer."""
+    query = [""]
+    model = ScriptedModel({"obqc/ask": lambda _: query[0]})
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        kb.load(ONTOLOGIES / "crops.ttl")
+        kb.build("og_rag", mapped=DEMO / "mapped")
+        kb.build("obqc")
+
+        def ask(sparql: str) -> tuple[str, ...]:
+            query[0] = f"PREFIX c: <https://w3id.org/kgrag/examples/crops#> {sparql}"
+            return kb.ask("Which zone of lentil?", method="obqc").sentences
+
+        yield ask
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ("?name ?stage", "The stage of the irrigation requirement of River Zone is pod filling."),
+        ("?name", "River Zone has irrigation requirement."),
+    ],
+)
+def test_what_has_no_name_is_not_what_it_is_said_to_be(
+    asked_of_crops: Callable[[str], tuple[str, ...]], columns: str, sentence: str
+) -> None:
+    stage = "OPTIONAL { ?water c:stage ?stage }" if "?stage" in columns else ""
+    query = f"SELECT {columns} {{ ?zone c:name ?name ; c:hasIrrigationRequirement ?water {stage} }}"
+    assert asked_of_crops(query) == (sentence,)
+
+
+def test_a_row_that_an_order_chose_is_said_with_what_it_was_chosen_by(
+    asked_of_crops: Callable[[str], tuple[str, ...]],
+) -> None:
+    seed = "?zone c:name ?name ; c:hasSeedVariety ?seed . ?seed c:varietyName ?variety ; c:hasSeedingRate ?rate ."
+    query = (
+        f"SELECT ?name {{ {seed} ?rate c:amount ?amount FILTER (?variety = 'LT 7') "
+        "BIND (xsd:decimal(STRBEFORE(STR(?amount), ' ')) AS ?number) }"
+    )
+    assert "amount" not in "".join(asked_of_crops(query))
+    (sentence,) = asked_of_crops(f"{query} ORDER BY DESC(?number) LIMIT 1")
+    assert "River Zone" in sentence
+    assert "the amount of the seeding rate of LT 7 is 50 kg per hectare" in sentence
 
 
 def test_yes_is_said_with_what_it_rests_on(asked: Ask) -> None:

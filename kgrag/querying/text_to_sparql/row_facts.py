@@ -8,6 +8,7 @@ in this way, as those of a sum, remain cells. Queries read: ``facts/{labels,stat
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ _NAMING_WORDS = frozenset({"label", "name", "title"})
 _SAME_VALUE = frozenset({"MIN", "MAX", "SAMPLE"})
 _DIGEST = late_re(r"[0-9a-f]{16,}$")
 """How the IRIs of things without a name end."""
+_LIMIT = late_re(r"\bLIMIT\s+\d", re.IGNORECASE)
 _MAX_LINKS = 2
 _MAX_FACTS = 20
 """Facts of one row, at most: a row of a count may stand for many."""
@@ -120,6 +122,7 @@ class _Reading:
     """What a query shows: column -> variable whose value it has, the variables counted, and the patterns that matter.
 
     ``naming`` are patterns that bind the name of a thing, ``stating`` all others between variables and constants.
+    ``deciding`` are variables by which the rows that are shown were chosen.
     """
 
     query: syntax.Query
@@ -128,6 +131,7 @@ class _Reading:
     naming: tuple[syntax.Pattern, ...]
     stating: tuple[syntax.Pattern, ...]
     grouped: bool = field(default=False)
+    deciding: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, query: syntax.Query) -> _Reading | None:
@@ -149,7 +153,7 @@ class _Reading:
         naming = tuple(one for one in usable if _names(one.predicate) and (one.path != "|" or _ends(one) not in texts))
         stating = tuple(one for one in usable if not _names(one.predicate))
         grouped = bool(query.aggregates) or any(use.clause == "GROUP BY" for use in query.uses)
-        read_as = cls(query, same, frozenset(counted), naming, stating, grouped)
+        read_as = cls(query, same, frozenset(counted), naming, stating, grouped, _deciding(query))
         return read_as if same or counted or query.form == "ASK" else None
 
     @property
@@ -187,7 +191,7 @@ class _Reading:
 
     def triples(self, bound: _Bound) -> list[Triple]:
         """Return the triples of a row that show what its columns have: with their values, else about their things."""
-        wanted = {*self.same.values(), *self.counted}
+        wanted = {*self.same.values(), *self.counted, *self.deciding}
         named = {_name(one.subject) for one in self.naming if _name(one.object) in wanted}
         things = (wanted | named) - {""}
         values = [one for one in self.stating if one.predicate != RDF.type and _name(one.object) in things]
@@ -225,6 +229,18 @@ class _Reading:
             and isinstance(prop, ox.NamedNode)
             and isinstance(value, ox.NamedNode | ox.Literal)
         ]
+
+
+def _deciding(query: syntax.Query) -> frozenset[str]:
+    """Return the variables by whose values the first rows are: those that a query with a limit orders by.
+
+    An order by what a BIND computes is one by what it is computed from.
+    """
+    if query.where is None or not _LIMIT.search(query.text, query.where.end):
+        return frozenset()
+    ordered = {use.variable for use in query.uses if use.clause == "ORDER BY"}
+    joined = {one for join in query.joins if ordered.intersection(join) for one in join}
+    return frozenset(one.name for one in ordered | joined)
 
 
 def _usable(pattern: syntax.Pattern) -> bool:
@@ -275,6 +291,13 @@ class _Wording:
         owner = self.shown(thing, links - 1) if thing is not None and links else ""
         return f"the {self.shown(prop).removeprefix('has ')} of {owner}" if owner and prop is not None else ""
 
+    def is_of(self, triple: Triple) -> bool:
+        """Return whether the value of a triple is called nothing but what this triple says: "the rate of wheat"."""
+        thing, prop, value = triple
+        if not isinstance(value, ox.NamedNode) or value in self.names or value.value in self.labels:
+            return False
+        return bool(_DIGEST.search(value.value)) and self.links.get(value) == (thing, prop)
+
 
 def _worded(
     behind: Mapping[Row, Sequence[Triple]], wording: _Wording, store: TripleStore
@@ -285,10 +308,18 @@ def _worded(
 
     def fact(triple: Triple) -> StatedFact:
         thing, prop, value = map(wording.shown, triple)
+        if thing and wording.is_of(triple):
+            return StatedFact(thing, "has", prop.removeprefix("has "), chunks[triple], verbal=True)
         attribute = "is a" if triple[1] == RDF.type else prop
         return StatedFact(thing, attribute, value or plain(triple[2]), chunks[triple])
 
-    facts = {row: tuple(fact(triple) for triple in found if triple in chunks) for row, found in behind.items()}
+    def said(found: Sequence[Triple]) -> list[Triple]:
+        """Return those that are stated, without those that others say: "the rate of wheat is 45 kg" says it has one."""
+        stated = [triple for triple in found if triple in chunks]
+        about = {thing for thing, *_ in stated}
+        return [triple for triple in stated if triple[2] not in about or not wording.is_of(triple)]
+
+    facts = {row: tuple(map(fact, said(found))) for row, found in behind.items()}
     return {row: stated for row, stated in facts.items() if stated}
 
 
