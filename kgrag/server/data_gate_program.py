@@ -27,6 +27,7 @@ from kgrag.shacl.path_walks import Changes
 from kgrag.shacl.pyshacl_validation import by_pyshacl
 from kgrag.sparql.tokens import tokens
 from kgrag.store.embedded_quads import EmbeddedQuads
+from kgrag.store.engine import quads_of_pattern
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, Names
 
@@ -211,7 +212,7 @@ class _Data:
 
         def look(subject: Term | None, name: ox.NamedNode, value: Term | None) -> Iterator[ox.Triple]:
             for graph in self.graphs:
-                for quad in store.quads_for_pattern(subject, name, value, graph):  # type: ignore[arg-type]
+                for quad in quads_of_pattern(store, subject, name, value, graph):  # type: ignore[arg-type]
                     yield quad.triple
 
         return GraphState(_store(store, self.names), self.graphs, look)

@@ -16,7 +16,7 @@ from kgrag.queries import OrderedText
 from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import identity, quad_files, rewriting, verification
-from kgrag.store.engine import Results, opened, release
+from kgrag.store.engine import Results, opened, quads_of_pattern, release
 from kgrag.store.quad_store import Pattern, of_graph
 from kgrag.store.reading_views import link_copy
 from kgrag.vocab import PREFIXES, RDF
@@ -47,7 +47,7 @@ class EmbeddedQuads:
 
     def match(self, pattern: Pattern) -> Iterator[ox.Quad]:
         """Yield the quads of a pattern; of the store as it is now, whenever they are taken."""
-        return self.store.quads_for_pattern(*pattern)
+        return quads_of_pattern(self.store, *pattern)
 
     def of_graphs(self, graphs: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
         """Yield the quads of many graphs, each as it is when its turn comes."""
@@ -62,7 +62,7 @@ class EmbeddedQuads:
 
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""
-        return [list(self.store.quads_for_pattern(*pattern)) for pattern in patterns]
+        return [list(quads_of_pattern(self.store, *pattern)) for pattern in patterns]
 
     def contained(self, quads: Sequence[ox.Quad]) -> list[bool]:
         """Return of each quad whether it is stored."""

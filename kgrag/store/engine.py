@@ -24,7 +24,17 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
 from kgrag.model import Table
 
-__all__ = ["Results", "closable", "damaged", "engine", "exchanged", "opened", "release", "table_of"]
+__all__ = [
+    "Results",
+    "closable",
+    "damaged",
+    "engine",
+    "exchanged",
+    "opened",
+    "quads_of_pattern",
+    "release",
+    "table_of",
+]
 
 Results = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
@@ -76,6 +86,42 @@ def table_of(results: Results) -> Table:
         return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
     finally:
         del results  # a traceback must not keep the folder open
+
+
+def quads_of_pattern(
+    store: ox.Store,
+    subject: ox.NamedNode | ox.BlankNode | ox.Triple | None,
+    predicate: ox.NamedNode | None,
+    value: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple | None,
+    graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph | None,
+) -> Iterator[ox.Quad]:
+    """Yield the quads of a pattern, where None stands for anything, and no others.
+
+    On disk the engine looks up a number by the bytes that it is kept as, and where the last of them is full (255, 511,
+    39167) its lookup runs on to the numbers behind it: of 1 to 1,199 it finds 256 quads for 255. Queries are not
+    concerned.
+    """
+    found = store.quads_for_pattern(subject, predicate, value, graph)  # type: ignore[arg-type]
+    if not isinstance(value, ox.Literal | ox.Triple):
+        return found
+    return _with_object(found, value)
+
+
+def _with_object(quads: Iterator[ox.Quad], value: ox.Literal | ox.Triple) -> Iterator[ox.Quad]:
+    kept: ox.Literal | ox.Triple | None = None
+    for quad in quads:
+        if quad.object != value:
+            kept = kept or _as_kept(value)
+            if quad.object != kept:
+                continue
+        yield quad
+
+
+def _as_kept(value: ox.Literal | ox.Triple) -> ox.Literal | ox.Triple:
+    """Return a value as the engine keeps it: 0255 as 255."""
+    store, name = ox.Store(), ox.NamedNode("urn:x")
+    store.add(ox.Quad(name, name, value))
+    return next(iter(store)).object  # type: ignore[return-value]
 
 
 def damaged(error: BaseException) -> StorageFailed:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 
 from kgrag.errors import StorageFailed
-from kgrag.store.engine import engine
+from kgrag.store.engine import engine, quads_of_pattern
 
 __all__ = ["damage"]
 
@@ -53,7 +53,7 @@ def _differences(store: ox.Store, patterns: list[_Pattern], expected: int) -> li
     """Return why the patterns do not match ``expected`` quads together; [] if they do."""
     try:
         with engine():
-            count = sum(1 for pattern in patterns for _ in store.quads_for_pattern(*pattern))
+            count = sum(1 for pattern in patterns for _ in quads_of_pattern(store, *pattern))
     except StorageFailed as error:
         return [str(error)]
     if count == expected:

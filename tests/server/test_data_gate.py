@@ -22,7 +22,10 @@ SHAPES = f"""{HEAD}
   sh:property [ sh:path :mail ; sh:minCount 1 ; sh:severity sh:Warning ] .
 """
 FIRMS = ":dyer :seat :ulm . :ulm a :Town ."
-PEOPLE = ":ann a :Person ; :worksFor :dyer ; :age 30 . :old a :Person ; :age 70 , 71 ."
+PEOPLE = (
+    ":ann a :Person ; :worksFor :dyer ; :age 30 . :old a :Person ; :age 70 , 71 ."
+    " :seth a :Person ; :worksFor :dyer ; :age 256 ."
+)
 P = "PREFIX : <http://example.org/> "
 
 
@@ -49,6 +52,8 @@ REFUSED = {
     "data": "INSERT DATA { GRAPH <urn:people> { :bob a :Person } }",
     "the far end of a path": "DELETE DATA { GRAPH <urn:firms> { :ulm a :Town } }",
     "another graph": "INSERT DATA { GRAPH <urn:more> { :ann :age 31 } }",
+    # an engine that keeps numbers on disk finds 256 when it looks up 255, and would take it for what was there before
+    "a number before that of the data": "INSERT DATA { GRAPH <urn:people> { :seth :age 255 } }",
     "default graph": "INSERT DATA { :ann :age 31 }",
     "where": "DELETE { GRAPH ?g { :dyer :seat ?t } } WHERE { GRAPH ?g { :dyer :seat ?t } }",
     "clear": "CLEAR GRAPH <urn:firms>",

@@ -12,9 +12,13 @@ import pytest
 from kgrag import queries
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.gate import MAX_CHAIN, MAX_DEPTH
+from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG
 from tests.store.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
+
+
+XSD_INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
 
 @pytest.fixture
@@ -159,6 +163,30 @@ def test_a_query_over_several_graphs_counts_a_triple_once(store: OxigraphStore, 
     store.update("INSERT DATA { GRAPH <urn:t:a> { <urn:t:s> <urn:t:p> 5 } GRAPH <urn:t:b> { <urn:t:s> <urn:t:p> 5 } }")
     results = store.query(f"SELECT (SUM(?o) AS ?total) {dataset} WHERE {{ ?s <urn:t:p> ?o }}", union=True)
     assert [row["total"].value for row in results] == ["5"]
+
+
+def numbers(folder: Path) -> EmbeddedQuads:
+    quads = EmbeddedQuads(ox.Store(str(folder)))
+    values = [ox.Literal(str(number), datatype=XSD_INTEGER) for number in range(1, 1200)]
+    quads.store.extend(ox.Quad(N("urn:t:s"), N("urn:t:p"), value, N("urn:t:g")) for value in values)
+    quads.store.extend(ox.Quad(N("urn:t:t"), N("urn:t:p"), ox.Triple(N("urn:t:s"), N("urn:t:p"), value), N("urn:t:g")) for value in values)
+    return quads
+
+
+def test_the_engine_runs_on_behind_a_number_whose_last_byte_is_full(tmp_path: Path) -> None:
+    quads = numbers(tmp_path)  # were it mended, nothing of ours needs to leave out what was not asked for
+    found = quads.store.quads_for_pattern(None, None, ox.Literal("255", datatype=XSD_INTEGER), None)
+    assert sum(1 for _ in found) == 256
+
+
+@pytest.mark.parametrize("text", ["254", "255", "0255", "511", "1199"])
+def test_a_number_is_looked_up_alone(tmp_path: Path, text: str) -> None:
+    quads, value = numbers(tmp_path), ox.Literal(text, datatype=XSD_INTEGER)
+    for pattern in ((None, None, value, None), (None, N("urn:t:p"), value, N("urn:t:g")), (N("urn:t:s"), N("urn:t:p"), value, None)):
+        assert [int(quad.object.value) for quad in quads.match(pattern)] == [int(text)]  # type: ignore[union-attr]
+    ((quad,),) = quads.matching([(None, None, ox.Triple(N("urn:t:s"), N("urn:t:p"), value), None)])
+    assert int(quad.object.object.value) == int(text)  # type: ignore[union-attr]
+    assert quads.damage() == []
 
 
 def test_a_query_gives_the_engines_results(store: OxigraphStore) -> None:
