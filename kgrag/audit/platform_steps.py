@@ -22,7 +22,7 @@ from kgrag.ports import TripleStore
 from kgrag.resources import folder
 from kgrag.store import graph_kinds
 from kgrag.store.rdf_files import plugin_quads
-from kgrag.vocab import RDF, local_name
+from kgrag.vocab import METADATA, RDF, local_name
 
 __all__ = ["activities", "blocks", "chunks", "hyperedges", "layers", "literals", "recomputation", "registry", "terms"]
 
@@ -55,11 +55,11 @@ def terms(given: StepInput) -> Iterator[Row]:
     """Yield the classes and properties that platform graphs use and that no ontology declares (KG-01).
 
     Declared is what kgrag's own vocabulary or an ontology of the knowledge base declares, what the shapes of kgrag's
-    graphs take from other vocabularies, the terms of RDF, OWL and other vocabularies in wide use, and what the
-    knowledge base minted for a key or type without a term.
+    graphs take from other vocabularies, the terms of RDF, OWL and other vocabularies in wide use, and what was minted
+    for a key or type without a term, or for a field of a document.
     """
     store = _store(given)
-    minted = tuple(store.names.base + kind for kind in ("class/", "property/"))
+    minted = (METADATA, *(store.names.base + kind for kind in ("class/", "property/")))
     declared_elsewhere = _declared_terms()
     for row in _rows(store, "audit/kg_01"):
         term = row["term"]

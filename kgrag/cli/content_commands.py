@@ -251,8 +251,8 @@ def _end_ingest(
         f"{len(broken)} broken"
     )
     _some(skipped, "skipped")
-    _some(broken, "broken")
-    _some(violations, "in quarantine")
+    _some(broken, "broken", failed=True)
+    _some(violations, "in quarantine", failed=True)
     if broken or violations:
         raise typer.Exit(_code_of(counts))
 
@@ -313,8 +313,8 @@ def _end_sync(
         f"{misplaced} lost one of several paths, {len(skipped)} skipped, {len(broken)} broken"
     )
     _some(skipped, "skipped")
-    _some(broken, "broken")
-    _some(counts["violations"], "in quarantine")
+    _some(broken, "broken", failed=True)
+    _some(counts["violations"], "in quarantine", failed=True)
     _some([one["name"] for one in forgotten], "forgotten")
     _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
     if broken or counts["violations"] or any(one["remains"] for one in forgotten):
@@ -417,9 +417,14 @@ def _code_of(counts: Mapping[str, Any]) -> int:
     return 4 if counts["documents"] + counts["unchanged"] + counts["duplicates"] else 2
 
 
-def _some(lines: Any, label: str) -> None:
+def _some(lines: Any, label: str, *, failed: bool = False) -> None:
+    """Print lines to standard error, the first few of many; what failed also where notes are not wanted."""
     lines = list(lines)
-    for line in lines[:_MAX_LINES_SHOWN]:
-        note(f"{label}: {line}")
+    shown = [f"{label}: {line}" for line in lines[:_MAX_LINES_SHOWN]]
     if len(lines) > _MAX_LINES_SHOWN:
-        note(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")
+        shown.append(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")
+    for line in shown:
+        if failed:
+            typer.echo(line, err=True)
+        else:
+            note(line)

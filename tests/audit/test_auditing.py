@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgrag import KnowledgeBase
+from kgrag import Document, KnowledgeBase
 from kgrag.audit import AuditOptions
 from kgrag.errors import InputError, InvalidRDF, InvalidSettings
 from kgrag.knowledge_base.audit_runs import audit_files
@@ -158,6 +158,11 @@ def test_a_knowledge_base_audits_its_ontologies_one_graph_and_a_file(kb: Knowled
         kb.audit("urn:none")
     with pytest.raises(InvalidSettings, match="Did you mean 'profile'"):
         kb.audit(profil="publish")
+
+
+def test_fields_of_documents_need_no_ontology(kb: KnowledgeBase) -> None:
+    kb.add(Document("Oats are sown in spring.", id="oats", metadata={"language": "en", "field office": "Ulm"}))
+    assert "KG-01" not in kb.audit(profile="kg").totals
 
 
 def test_an_import_that_the_knowledge_base_holds_is_at_hand(kb: KnowledgeBase, write) -> None:

@@ -62,6 +62,13 @@ def test_quiet_leaves_the_result_and_nothing_on_standard_error(run, texts: str) 
     assert "rows" in run("query", "SELECT ?s WHERE { ?s ?p ?o }")[2]
 
 
+def test_quiet_still_names_what_could_not_be_read(run, texts: str) -> None:
+    Path(texts, "broken.pdf").write_bytes(b"%PDF-1.7 no more than this")
+    for command in ("ingest", "sync"):
+        code, _, error = run(command, texts, "-q", *(["--no-embed"] if command == "ingest" else []))
+        assert (code, error.count("broken: "), "broken.pdf" in error) == (4, 1, True)
+
+
 def test_quiet_still_reports_errors(run) -> None:
     assert "there is no knowledge base" in run("stats", "-q")[2]
 

@@ -17,7 +17,6 @@ from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG
 from tests.store.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
 
-
 XSD_INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
 
@@ -169,7 +168,10 @@ def numbers(folder: Path) -> EmbeddedQuads:
     quads = EmbeddedQuads(ox.Store(str(folder)))
     values = [ox.Literal(str(number), datatype=XSD_INTEGER) for number in range(1, 1200)]
     quads.store.extend(ox.Quad(N("urn:t:s"), N("urn:t:p"), value, N("urn:t:g")) for value in values)
-    quads.store.extend(ox.Quad(N("urn:t:t"), N("urn:t:p"), ox.Triple(N("urn:t:s"), N("urn:t:p"), value), N("urn:t:g")) for value in values)
+    quads.store.extend(
+        ox.Quad(N("urn:t:t"), N("urn:t:p"), ox.Triple(N("urn:t:s"), N("urn:t:p"), value), N("urn:t:g"))
+        for value in values
+    )
     return quads
 
 
@@ -182,7 +184,11 @@ def test_the_engine_runs_on_behind_a_number_whose_last_byte_is_full(tmp_path: Pa
 @pytest.mark.parametrize("text", ["254", "255", "0255", "511", "1199"])
 def test_a_number_is_looked_up_alone(tmp_path: Path, text: str) -> None:
     quads, value = numbers(tmp_path), ox.Literal(text, datatype=XSD_INTEGER)
-    for pattern in ((None, None, value, None), (None, N("urn:t:p"), value, N("urn:t:g")), (N("urn:t:s"), N("urn:t:p"), value, None)):
+    for pattern in (
+        (None, None, value, None),
+        (None, N("urn:t:p"), value, N("urn:t:g")),
+        (N("urn:t:s"), N("urn:t:p"), value, None),
+    ):
         assert [int(quad.object.value) for quad in quads.match(pattern)] == [int(text)]  # type: ignore[union-attr]
     ((quad,),) = quads.matching([(None, None, ox.Triple(N("urn:t:s"), N("urn:t:p"), value), None)])
     assert int(quad.object.object.value) == int(text)  # type: ignore[union-attr]
