@@ -92,6 +92,10 @@ class DocumentCalls(ProfileCalls):
     ) -> IngestReport:
         """Add a document; one with an id, location or URL takes the place of the document that had it before.
 
+        A document with a ``location`` is at that place and not at that of its id in the feed: ``remove`` and the count
+        of the feed do not know it, and ``forget`` takes it by its location or id. Leave it empty where the id is to
+        count, and put an address that a person can open into ``url``.
+
         Args:
             document: text, and what is known of it.
             feed: name of the collection that its id belongs to; the same id in another feed is another document.
