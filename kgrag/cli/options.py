@@ -224,7 +224,7 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
     except (StoreLocked, NotWritable) as error:
         if access != "either":
             raise
-        note(f"reading only: {error}")
+        note(f"reading only: {str(error).partition('. ')[0]}")  # the way out is for those who want to write
         return KnowledgeBase(configured.kb, settings=configured, read_only=True)
 
 

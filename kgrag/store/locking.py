@@ -90,8 +90,9 @@ class WriterLock:
         holder, (url, tenant) = self._holder(), self._where_served()
         if url:
             return StoreLocked(
-                f"{folder} is served at {url} by process {holder}. query, update and load work through it (--server "
-                f"{url}, key in KGRAG_SERVER_KEY), other reading without it; for other writing, end it: kill {holder}",
+                f"{folder} is served at {url} by process {holder}. Reading is possible meanwhile (in Python: "
+                f"read_only=True). Write through it: most commands do by themselves, programs by kgrag.client.Client("
+                f"'{url}'); the key is in KGRAG_SERVER_KEY. For what needs the folder itself, end it: kill {holder}",
                 url=url,
                 tenant=tenant,
             )
