@@ -183,8 +183,8 @@ def test_a_thing_that_is_selected_by_its_name_is_worded_too(asked: Ask) -> None:
 
 
 @pytest.fixture(scope="module")
-def asked_of_crops() -> Iterator[Callable[[str], tuple[str, ...]]]:
-    """Asks the mapped data of the demonstration by a query, and returns the sentences of the answer."""
+def asked_of_crops() -> Iterator[Callable[[str], Answer]]:
+    """Asks the mapped data of the demonstration by a query."""
     query = [""]
     model = ScriptedModel({"obqc/ask": lambda _: query[0]})
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
@@ -192,9 +192,9 @@ def asked_of_crops() -> Iterator[Callable[[str], tuple[str, ...]]]:
         kb.build("og_rag", mapped=DEMO / "mapped")
         kb.build("obqc")
 
-        def ask(sparql: str) -> tuple[str, ...]:
+        def ask(sparql: str) -> Answer:
             query[0] = f"PREFIX c: <https://w3id.org/kgrag/examples/crops#> {sparql}"
-            return kb.ask("Which zone of lentil?", method="obqc").sentences
+            return kb.ask("Which zone of lentil?", method="obqc")
 
         yield ask
 
@@ -207,25 +207,37 @@ def asked_of_crops() -> Iterator[Callable[[str], tuple[str, ...]]]:
     ],
 )
 def test_what_has_no_name_is_not_what_it_is_said_to_be(
-    asked_of_crops: Callable[[str], tuple[str, ...]], columns: str, sentence: str
+    asked_of_crops: Callable[[str], Answer], columns: str, sentence: str
 ) -> None:
     stage = "OPTIONAL { ?water c:stage ?stage }" if "?stage" in columns else ""
     query = f"SELECT {columns} {{ ?zone c:name ?name ; c:hasIrrigationRequirement ?water {stage} }}"
-    assert asked_of_crops(query) == (sentence,)
+    assert asked_of_crops(query).sentences == (sentence,)
 
 
 def test_a_row_that_an_order_chose_is_said_with_what_it_was_chosen_by(
-    asked_of_crops: Callable[[str], tuple[str, ...]],
+    asked_of_crops: Callable[[str], Answer],
 ) -> None:
     seed = "?zone c:name ?name ; c:hasSeedVariety ?seed . ?seed c:varietyName ?variety ; c:hasSeedingRate ?rate ."
     query = (
         f"SELECT ?name {{ {seed} ?rate c:amount ?amount FILTER (?variety = 'LT 7') "
         "BIND (xsd:decimal(STRBEFORE(STR(?amount), ' ')) AS ?number) }"
     )
-    assert "amount" not in "".join(asked_of_crops(query))
-    (sentence,) = asked_of_crops(f"{query} ORDER BY DESC(?number) LIMIT 1")
+    assert "amount" not in asked_of_crops(query).text
+    (sentence,) = asked_of_crops(f"{query} ORDER BY DESC(?number) LIMIT 1").sentences
     assert "River Zone" in sentence
     assert "the amount of the seeding rate of LT 7 is 50 kg per hectare" in sentence
+
+
+@pytest.mark.parametrize("absence", ["FILTER NOT EXISTS", "MINUS"])
+def test_what_is_concluded_from_what_the_data_do_not_state_is_told_from_what_a_text_says(
+    asked_of_crops: Callable[[str], Answer], absence: str
+) -> None:
+    zones = "SELECT DISTINCT ?name { ?zone c:name ?name ; c:hasSeedVariety ?seed"
+    told = "concluded from what the data do not state"
+    assert told not in asked_of_crops(f"{zones} }}").text
+    dry = asked_of_crops(f"{zones} . {absence} {{ ?zone c:hasIrrigationRequirement ?water }} }}")
+    assert [value.text for value in dry.values] == ["Hill Zone"]
+    assert told in dry.text.splitlines()[-1]
 
 
 def test_yes_is_said_with_what_it_rests_on(asked: Ask) -> None:

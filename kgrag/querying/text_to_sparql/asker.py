@@ -41,6 +41,8 @@ _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
 _MAX_STORED_QUESTIONS = 5
 _MAX_ROWS_COMPARED = 10_000
 _DOUBTFUL = frozenset({"empty-class", "literal-datatype", "needs-subclass", "unused-in-data"})
+_ABSENT_SCOPES = frozenset({"not exists", "minus"})
+_ABSENCE = "That something is not so is concluded from what the data do not state; no text that is cited says it."
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
 _LOADED = RevisionCache[tuple[OntologyIndex, DataView]](kinds=(KG.OntologyGraph,))
@@ -238,10 +240,12 @@ class Asker:
         )
 
     def remarks(self, question: str, outcome: Outcome, shown: int) -> list[str]:
-        """Return what to know beside the rows that are shown: how many more there are, a cut, and what to doubt."""
+        """Return what to know beside the rows that are shown: what none can cite, more rows, a cut, what to doubt."""
         execution = outcome.best.execution or Execution()
         more = len(set(execution.rows)) - shown
+        scopes = {scope.kind for pattern in read(outcome.best.sparql).patterns for scope in pattern.context}
         return [
+            *([_ABSENCE] if shown and not scopes.isdisjoint(_ABSENT_SCOPES) else []),
             *([f"… and {more:,} more rows."] if more > 0 else []),
             *([f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []),
             *(f"Caution: {doubt}" for doubt in self._doubts(question, outcome.best)),
