@@ -25,6 +25,7 @@ QUERIES = {
     "count, stated once": "SELECT (COUNT(*) AS ?n) { ?s :value ?o }",
     "count, stated often": "SELECT (COUNT(*) AS ?n) { ?s a :C3 }",
     "count of everything": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+    "count by class": "SELECT ?c (COUNT(*) AS ?n) { ?s a ?c } GROUP BY ?c",
     "sums by region": "SELECT ?r (SUM(?v) AS ?n) { ?s a :C3 ; :value ?v ; :region ?r } GROUP BY ?r",
     "average of a region": "SELECT (AVG(?v) AS ?n) { ?s :region :r3 ; :value ?v }",
     "one thing": "SELECT * { :e77 ?p ?o }",

@@ -4,8 +4,10 @@ The default graph of a query is an RDF merge, a set of triples (SPARQL 1.1, sect
 once for each graph that states it, so that COUNT, SUM, AVG and the rows of a SELECT without DISTINCT are too many. Here
 the group of such a SELECT becomes ``{ SELECT DISTINCT … { … } }`` with every variable of the group, and with variables
 for whatever else its solutions differ in (``kgrag.sparql.select_levels``): then a solution that is found several times
-is one that several graphs state. Where it does not matter how often a solution is found (ASK, DISTINCT, MIN and MAX,
-EXISTS, MINUS, most of CONSTRUCT), and where all patterns are within GRAPH, nothing is changed.
+is one that several graphs state. Where solutions are only counted, and those of a group differ in one variable that
+always has a value, ``COUNT(DISTINCT ?variable)`` does, and takes less time. Where it does not matter how often a
+solution is found (ASK, DISTINCT, MIN and MAX, EXISTS, MINUS, most of CONSTRUCT), and where all patterns are within
+GRAPH, nothing is changed.
 
 Deviations:
     What RAND, UUID, STRUUID and BNODE return within a group differs for each graph that states a triple.
@@ -14,6 +16,8 @@ Deviations:
 
 >>> print(with_merged_graphs("SELECT (SUM(?v) AS ?n) WHERE { ?s <urn:p> ?v }"))
 SELECT (SUM(?v) AS ?n) WHERE { SELECT DISTINCT ?s ?v WHERE { ?s <urn:p> ?v }}
+>>> with_merged_graphs("SELECT ?c (COUNT(*) AS ?n) WHERE { ?s a ?c } GROUP BY ?c")
+'SELECT ?c (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s a ?c } GROUP BY ?c'
 >>> with_merged_graphs("SELECT ?g (SUM(?v) AS ?n) { GRAPH ?g { ?s <urn:p> ?v } } GROUP BY ?g")
 'SELECT ?g (SUM(?v) AS ?n) { GRAPH ?g { ?s <urn:p> ?v } } GROUP BY ?g'
 """
@@ -147,7 +151,8 @@ class _Plan:
                 edits += self._marked(child, done, within)
         names = self._names(level, within)
         if id(level) in self._apart and level.body is not None:
-            edits = self._set_apart(level, names, edits)
+            counts = self._counts(level, names)
+            edits = [*edits, *counts] if counts else self._set_apart(level, names, edits)
         keys = list(level.selectable if level.columns is None else level.columns)
         if id(level) not in self._open:
             if level.star is not None and id(level) in self._apart and names:
@@ -160,6 +165,21 @@ class _Plan:
             edits.append((level.columns_end, level.columns_end, _listed(hidden)))
         text, hidden = self._renamed(edited(self._text, edits, start=level.start, end=level.end), level, hidden)
         return _Written(text, [*keys, *hidden])
+
+    def _counts(self, level: Level, names: list[str]) -> list[TextEdit]:
+        """Return the changes of a level that only counts solutions, and those that differ in one variable; else []."""
+        start, end = level.body or (0, 0)
+        differ = [name for name in names if name not in level.keys]
+        if (
+            len(differ) != 1
+            or not level.counted
+            or level.outer_visible
+            or not _is_plain(self._text[start + 1 : end - 1])
+        ):
+            return []
+        if any(each[2] != "*" and each[2][1:] not in level.visible for each in level.counted):
+            return []
+        return [(begin, behind, f"DISTINCT ?{differ[0]}") for begin, behind, _ in level.counted]
 
     def _set_apart(self, level: Level, names: list[str], edits: list[TextEdit]) -> list[TextEdit]:
         """Return the changes of a level with those that let its group have each solution once."""
@@ -191,6 +211,11 @@ class _Plan:
         names = {name: f"{self._prefix}_{self._tags}{name}" for name in own}
         places = [(each.start, each.end, f"?{names[each.text[1:]]}") for each in tokens(text) if _is_of(each, names)]
         return edited(text, places), [names.get(name, name) for name in hidden]
+
+
+def _is_plain(body: str) -> bool:
+    """Return whether a group is triples and filters, so that all of its variables have values."""
+    return not any(token.kind == "{" or token.text.upper() == "BIND" for token in tokens(body))
 
 
 def _is_of(token: Token, names: Mapping[str, str]) -> bool:

@@ -32,6 +32,7 @@ __all__ = ["KeyedReader", "Level"]
 _UNMOVED = frozenset({"MIN", "MAX", "SAMPLE"})
 """Aggregates that return the same however often a solution is found."""
 _MAKES_BLANKS = frozenset({"label", "anon", "[", "(", "<<", "{|"})
+_COUNTED = late_re(r"COUNT\s*\(\s*(\*|[?$]\w+)\s*\)", flags=re.IGNORECASE)
 _DISTINCT_ALL = late_re(r"DISTINCT\s*\*", flags=re.IGNORECASE)
 
 
@@ -56,6 +57,8 @@ class Level:
         is_grouped: whether it has GROUP BY or an aggregate.
         keys: the variables of GROUP BY.
         is_sensitive: whether an aggregate depends on how often a solution is found.
+        counted: of ``COUNT(*)`` and ``COUNT(?x)``, which do: where the ``*`` or ``?x`` is, and that itself; None where
+            another aggregate does.
         is_sliced: LIMIT or OFFSET.
         makes_blanks: whether the template of a CONSTRUCT makes nodes for each solution.
         is_short: CONSTRUCT WHERE.
@@ -82,6 +85,7 @@ class Level:
     is_grouped: bool = False
     keys: list[str] = field(default_factory=list)
     is_sensitive: bool = False
+    counted: list[TextEdit] | None = field(default_factory=list)
     is_sliced: bool = False
     makes_blanks: bool = False
     is_short: bool = False
@@ -228,7 +232,13 @@ class KeyedReader(QueryReader):
         super()._aggregate(name, start)
         level, call = self._level, self.text[start : self.last]
         level.is_grouped = True
-        level.is_sensitive |= start not in self.reading.distinct and name not in _UNMOVED
+        if start not in self.reading.distinct and name not in _UNMOVED:
+            level.is_sensitive = True
+            found = _COUNTED.fullmatch(call)
+            if found is None:
+                level.counted = None
+            elif level.counted is not None:
+                level.counted.append((start + found.start(1), start + found.end(1), found[1]))
         self.is_odd |= bool(_DISTINCT_ALL.search(call))
 
     def _group_by(self, where: Group) -> dict[str, None]:

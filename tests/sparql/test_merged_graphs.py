@@ -161,6 +161,30 @@ def test_what_does_not_depend_on_it_is_left_as_it_is(text: str) -> None:
     assert with_merged_graphs(text) == text
 
 
+@pytest.mark.parametrize(
+    ("query", "is_counted_apart"),
+    [
+        ("SELECT (COUNT(*) AS ?n) { ?s :v 1 }", True),
+        ("SELECT ?s (COUNT(?o) AS ?n) { ?s :v ?o FILTER(?o < 2) } GROUP BY ?s HAVING(COUNT(*) > 0)", True),
+        ("SELECT (COUNT(*) AS ?n) { [] :k :a }", True),
+        ("SELECT (COUNT(*) AS ?n) { ?s :v ?o }", False),  # solutions differ in two variables
+        ("SELECT ?s (COUNT(*) AS ?n) (SUM(?o) AS ?m) { ?s :v ?o } GROUP BY ?s", False),
+        ("SELECT (COUNT(?s) AS ?n) { ?s :v ?o BIND(1 AS ?x) }", False),
+        ("SELECT ?s (COUNT(*) AS ?n) { ?s :p ?t OPTIONAL { ?s :none ?x } } GROUP BY ?s ?t", False),  # ?x has no value
+        ("SELECT (COUNT(?x) AS ?n) { ?s :v 1 }", False),
+        ("SELECT (COUNT(*) AS ?n) { :a :v 1 }", False),
+    ],
+)
+def test_solutions_that_differ_in_one_variable_are_counted_by_it(
+    repeated: ox.Store, query: str, is_counted_apart: bool
+) -> None:
+    text = with_merged_graphs(PROLOGUE + query)
+    assert (text.count("SELECT") == 1) == is_counted_apart
+    merge = ox.Store()
+    merge.extend(ox.Quad(*quad.triple) for quad in repeated)
+    assert over_graphs(repeated, PROLOGUE + query) == rows(merge.query(PROLOGUE + query))
+
+
 def test_whoever_chooses_the_graphs_of_a_request_overrides_from() -> None:
     one, two = ("SELECT ?s FROM <urn:g> { ?s ?p ?o }", "SELECT ?s FROM <urn:g> FROM <urn:h> { ?s ?p ?o }")
     assert with_merged_graphs(one, several=True, is_chosen=True) != one
