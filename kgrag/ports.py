@@ -209,10 +209,13 @@ class TripleStore(Protocol):
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT or DESCRIBE. Raises InvalidSPARQL."""
 
-    def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
+    def update(
+        self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None, subjects: Collection[str] | None = None
+    ) -> int:
         """Run a SPARQL Update atomically and return the new revision. Raises InvalidSPARQL.
 
         ``graphs`` are those whose triples it may change, where a caller knows them; None: its text is read.
+        ``subjects`` are the IRIs whose texts it may change or take away; None: those of the graphs are read.
         """
 
     def publish(self, drafts: Sequence[GraphDraft], *, conforming: Collection[ox.NamedNode] = ()) -> Publication:

@@ -305,10 +305,13 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad], entries:
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
     catalogue = store.names.catalogue
     stated = [ox.Quad(graph, KG.stale, ox.Literal(True), catalogue) for graph in _nodes(stale)]
+    # where a graph of a document that stays is trimmed, its texts and fields change too
+    are_all = KG.DocumentGraph.value not in going.trimmed.values()
+    subjects = going.gone.keys() | going.silent.keys() if are_all else None
     with store.stating([*stated, *then]):
-        revision = store.update(update, graphs=[*trimmed, *dropped])
-    if KG.DocumentGraph.value not in going.trimmed.values():  # else texts and fields of documents that stay changed
-        change_feed.note_removed(store, revision, going.gone.keys() | going.silent.keys())
+        revision = store.update(update, graphs=[*trimmed, *dropped], subjects=subjects)
+    if subjects is not None:
+        change_feed.note_removed(store, revision, subjects)
 
 
 def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:

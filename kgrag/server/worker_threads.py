@@ -245,7 +245,7 @@ class WorkerThreads:
                 nothing was asked of the language model.
         """
         asked = {"history": history, "method": method, "k": k, "where": where}
-        kb = self.alone(lambda: self._affording(budget, question, **asked))
+        kb = self.alone(lambda: self.within_limit().affording(budget, question, **asked))
         full = self._full_question(question, history, kb)
         self._embed(full.text)
 
@@ -275,10 +275,10 @@ class WorkerThreads:
         )
         return answer_in_turn(answer, question, full)
 
-    def _affording(self, budget: Budget | None, question: str, **asked: Any) -> KnowledgeBase:
+    def within_limit(self) -> KnowledgeBase:
+        """Return the knowledge base for one answer: with what that may ask of the language model."""
         own = self._answer_budget
-        kb = self.kb if own is None else self.kb.asking(self.kb.within(replace(own, advice=_LIMIT_OF_SERVER)))
-        return kb.affording(budget, question, **asked)
+        return self.kb if own is None else self.kb.asking(self.kb.within(replace(own, advice=_LIMIT_OF_SERVER)))
 
     def _embed(self, question: str) -> None:
         """Have the vector of a question kept, before its turn comes: what many ask at once is embedded together."""

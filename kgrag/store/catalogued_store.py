@@ -204,7 +204,9 @@ class CataloguedStore:
                 self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
 
-    def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
+    def update(
+        self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None, subjects: Collection[str] | None = None
+    ) -> int:
         """Run an update from outside, past the gate, and set the catalogue right, all in one atomic step.
 
         The catalogue gains a revision, which the graphs that changed name; graphs that are new to it become data
@@ -215,6 +217,8 @@ class CataloguedStore:
             update: one or more operations.
             graphs: whose triples it may change, for an update of our own that edits the catalogue without changing what
                 a graph is; None reads from the text which graphs it writes to.
+            subjects: the IRIs whose texts it may change or take away; None reads all that these graphs speak of, before
+                and afterwards.
 
         Returns:
             The new revision; the old one for an update without an operation.
@@ -235,7 +239,7 @@ class CataloguedStore:
                     graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
                 one_way, inserts = not reading.adds_and_removes, reading.only_inserts_data
-                self._rewrite(store, text, graphs, one_way=one_way, inserts=inserts)
+                self._rewrite(store, text, graphs, subjects=subjects, one_way=one_way, inserts=inserts)
             except SyntaxError:
                 # raises with the place in the caller's text, not in ours: it ends there, before anything is sorted
                 ox.Store().update(update, prefixes=PREFIXES)
@@ -248,13 +252,15 @@ class CataloguedStore:
         update: str,
         graphs: Sequence[ox.NamedNode] | None,
         *,
+        subjects: Collection[str] | None = None,
         one_way: bool = False,
         inserts: bool = False,
     ) -> None:
         revision, lineage = self._revision + 1, self._unwritten_lineage
         stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
         touched = None if graphs is None else [*graphs, self._names.default_data]
-        seen = fact_journal.Seen(store, touched, self._names, insertion=update if inserts else None)
+        insertion = update if inserts else None
+        seen = fact_journal.Seen(store, touched, self._names, insertion=insertion, subjects=subjects)
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
         identity.write_founding(store, self._names)

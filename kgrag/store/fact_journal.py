@@ -12,7 +12,7 @@ that are indexed belong to them.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -105,16 +105,24 @@ class Seen:
         graphs: that the update may change; None where it does not name them.
         names: IRIs of the store.
         insertion: the update, where it inserts data and does nothing else.
+        subjects: the IRIs whose texts it may change; None where that is not known.
     """
 
     def __init__(
-        self, store: QuadStore, graphs: Sequence[ox.NamedNode] | None, names: Names, *, insertion: str | None
+        self,
+        store: QuadStore,
+        graphs: Sequence[ox.NamedNode] | None,
+        names: Names,
+        *,
+        insertion: str | None,
+        subjects: Collection[str] | None,
     ) -> None:
         self._store, self._graphs, self._names = store, graphs, names
         self._facts = quads_of(store, graphs, names)
         known = self._facts is not None or insertion is None
         self._new = None if known or insertion is None else _inserted(store, insertion, names)
-        self._subjects = _subjects_of(store, graphs, names)
+        self._are_told = subjects is not None
+        self._subjects = _subjects_of(store, graphs, names) if subjects is None else frozenset(subjects)
 
     def note(self, store: object, before: int, revision: int) -> None:
         """Note what the update, which led from a revision to another, changed."""
@@ -123,7 +131,7 @@ class Seen:
         else:
             after = quads_of(self._store, self._graphs, self._names)
             note_difference(store, before, revision, self._facts, after)
-        gone = _subjects_of(self._store, self._graphs, self._names)
+        gone = self._subjects if self._are_told else _subjects_of(self._store, self._graphs, self._names)
         if self._subjects is None or gone is None:
             return
         with _LOCK:

@@ -13,6 +13,7 @@ from kgrag.index import vector_spaces
 from kgrag.knowledge_base import forgetting
 from kgrag.model import Document
 from kgrag.settings import Settings
+from kgrag.store import fact_journal
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
 from kgrag.vocab import KG, PROV, RDF
@@ -349,6 +350,20 @@ def test_what_stands_on_a_thing_is_found_without_reading_the_rest_of_the_tree() 
         return time.process_time() - began
 
     assert min(seconds(many) for _ in range(5)) < 8 * min(seconds(few) for _ in range(5))  # 30 times the nodes
+
+
+def test_graphs_that_stay_are_not_read_whole_to_forget_a_document(
+    built: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def subjects_of(*arguments: object) -> frozenset[str]:
+        read.append(len(arguments))
+        return frozenset()
+
+    monkeypatch.setattr(fact_journal, "_subjects_of", subjects_of)
+    forgotten = built.forget("The Secret")[0]
+    assert (len(forgotten.trimmed) > 0, forgotten.remains, read) == (True, (), [])
 
 
 def _tree(leaves: int) -> ox.Store:

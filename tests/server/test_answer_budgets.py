@@ -80,6 +80,8 @@ def test_what_one_answer_may_cost_holds_at_every_way_in(kb: KnowledgeBase, model
             running.client.post("/chat", data={"question": QUESTION, "method": "passages"}, follow_redirects=True).text
         )
         assert [words for words in said if not REFUSED.search(words)] == []
+        titled = {"role": "user", "content": "### Task:\nWrite a title.\n<chat_history>\nLentil\n</chat_history>"}
+        assert running.post("/v1/chat/completions", model="kgrag-passages", messages=[titled]).status_code == 429
         assert model.asked == []
 
 

@@ -76,7 +76,7 @@ async def written_answer(
     if not any(turn.role == "user" and turn.text.strip() for turn in turns):
         raise refusal("there is no message of the user. Ask something.", "messages")
     counted = sum(len(_TOKEN.findall(turn.text)) for turn in turns)
-    language_model = await workers.run(lambda: workers.alone(lambda: workers.kb.model))
+    language_model = await workers.run(lambda: workers.alone(lambda: workers.within_limit().model))
     if is_side_task(turns[-1].text):
         text, usage = await workers.run(lambda: side_task(turns[-1].text, language_model))
         return _written(text, [], {}, usage, counted)
