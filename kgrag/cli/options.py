@@ -169,7 +169,10 @@ BudgetOption = Annotated[
     float | None, typer.Option("--budget", help="Stop when this much was spent, by the prices in kgrag.toml.", min=0)
 ]
 ShardsOption = Annotated[
-    str | None, typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False)
+    str | None,
+    typer.Option(
+        "--shards", help="With --runner: a folder that all workers share, or s3://BUCKET/PREFIX.", show_default=False
+    ),
 ]
 WhereOption = Annotated[
     list[str] | None,
