@@ -173,7 +173,10 @@ BudgetOption = Annotated[
     float | None, typer.Option("--budget", help="Stop when this much was spent, by the prices in kgrag.toml.", min=0)
 ]
 ShardsOption = Annotated[
-    str | None, typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False)
+    str | None,
+    typer.Option(
+        "--shards", help="With --runner: a folder that all workers share, or s3://BUCKET/PREFIX.", show_default=False
+    ),
 ]
 AnswerCompletionsOption = Annotated[
     int | None, typer.Option("--max-completions", help="Completions that one answer may ask of the model.", min=0)

@@ -65,7 +65,7 @@ class DocumentCalls(ProfileCalls):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         options = worker_intake.WorkerOptions(
-            runner, Cutting(chunk_tokens, chunker), whole_pages, embed, None if shards is None else Path(shards)
+            runner, Cutting(chunk_tokens, chunker), whole_pages, embed, str(shards or "")
         )
         with worker_intake.read(self, given, options, skipped=skipped, broken=broken) as reading:
             report = intake.take_in(

@@ -182,7 +182,7 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
             dry_run: write nothing; the report counts what a build would ask of the language model.
             budget: the most that may be asked of the language model.
             runner: who works.
-            shards: with a runner, a folder that all workers share; that of the knowledge base where None.
+            shards: with a runner, a folder that all workers share, or ``s3://BUCKET/PREFIX``; None: one of its own.
             options: those that the method declares; ``kgrag build METHOD --help`` lists them.
 
         Returns:
@@ -196,7 +196,7 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
             BudgetSpent: the budget is used up; what came before is kept, and the next build goes on from there.
         """
         chosen_options = read_options(method, options)
-        workers = BuildWorkers(runner, None if shards is None else Path(shards))
+        workers = BuildWorkers(runner, str(shards or ""))
         worker_builds.check(workers)
         if dry_run:
             return self.method_within(method, budget).build(chosen_options, progress=progress, dry_run=True)

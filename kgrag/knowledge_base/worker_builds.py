@@ -12,7 +12,6 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgrag import plugins
@@ -34,10 +33,10 @@ _TEXTS_EMBEDDED_AT_ONCE = 1024
 
 @dataclass(frozen=True, slots=True)
 class BuildWorkers:
-    """Who works: ``runner`` as of ``kgrag.workers.runners``, ``shards`` a folder that all workers share."""
+    """Who works: ``runner`` as of ``kgrag.workers.runners``, ``shards`` a folder or bucket that all reach."""
 
     runner: str | Callable[[Job], Runner]
-    shards: Path | None = None
+    shards: str = ""
 
 
 def check(workers: BuildWorkers) -> None:
@@ -85,7 +84,7 @@ def working(kb: Wiring, method: str, options: Any, workers: BuildWorkers) -> Ite
     name = digest(kb.store.names.base, kb.embedder.identity, kb.model.identity, method, *worker_parts.programs())
     below = f"{worker_parts.BUILD_SHARDS}/{method.partition(':')[0]}"
     with worker_parts.shared_folder(kb.path, workers.shards, below, name) as shards:
-        job = Job(str(shards), name, {stage: (each,) for stage, each in stages.items()})
+        job = Job(shards, name, {stage: (each,) for stage, each in stages.items()})
         runner = runners.opened(workers.runner, job)
         served = _served(kb, StageRuns(runner, job))
         try:

@@ -37,13 +37,13 @@ __all__ = ["WorkedDocuments", "WorkerOptions", "note_pending", "read", "worked"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """Who works, and how: ``runner`` as of ``kgrag.workers.runners``, ``shards`` a folder that all workers share."""
+    """Who works, and how: ``runner`` as of ``kgrag.workers.runners``, ``shards`` a folder or bucket that all reach."""
 
     runner: str | Callable[[Job], Runner]
     cutting: Cutting
     whole_pages: bool = False
     embed: bool = True
-    shards: Path | None = None
+    shards: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,10 @@ def worked(
     if isinstance(options.runner, str):
         runners.check(options.runner)
     files = find_files(paths, skipped=skipped)
-    with worker_parts.shared_folder(kb.path, options.shards, worker_parts.SHARDS, _version(kb, options)) as shards:
+    name = _version(kb, options)
+    with worker_parts.shared_folder(kb.path, options.shards, worker_parts.SHARDS, name) as shards:
         stages = {DOCUMENTS_STAGES: _stages(kb, options)}
-        job = Job(str(shards), shards.name, stages, Read(options.whole_pages))
+        job = Job(shards, name, stages, Read(options.whole_pages))
         runner = runners.opened(options.runner, job)
         try:
             source = ShardSource(

@@ -100,22 +100,32 @@ def programs() -> list[str]:
 
 
 @contextmanager
-def shared_folder(kb: Path | None, given: Path | None, below: str, name: str) -> Iterator[Path]:
+def shared_folder(kb: Path | None, given: str, below: str, name: str) -> Iterator[str]:
     """Make the folder of a run, and remove it when the block ends without an error.
 
     Args:
         kb: the folder of the knowledge base; None in memory.
-        given: the folder that workers share, where one was named.
+        given: the folder that workers share, or ``s3://BUCKET/PREFIX``, where one was named; else "".
         below: the folder of such runs below that of caches, where none was named. It goes whole.
         name: of the run: the same for one that goes on where this one was ended.
+
+    Raises:
+        InputError: there is no bucket in the address.
+        StorageFailed: the folder cannot be made.
     """
-    temporary = Path(tempfile.mkdtemp(prefix="kgrag-")) if kb is None and given is None else None
-    parent = given or temporary or Path(kb or "", "cache", below)
-    (parent / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    from kgrag.workers.shard_folders import shard_folder
+
+    temporary = tempfile.mkdtemp(prefix="kgrag-") if kb is None and not given else ""
+    parent = given or temporary or str(Path(kb or "", "cache", below))
+    run = shard_folder(f"{parent.rstrip('/')}/{name}")
+    run.make()
     try:
-        yield parent / name
+        yield f"{parent.rstrip('/')}/{name}"
     except BaseException:
-        if temporary is not None:
+        if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    shutil.rmtree(parent / name if given is not None else parent, ignore_errors=True)
+    if given:
+        run.clear()
+    else:
+        shutil.rmtree(parent, ignore_errors=True)

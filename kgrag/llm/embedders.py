@@ -137,15 +137,16 @@ class CachedEmbedder:
     answers.
     """
 
-    def __init__(self, inner: Embedder, path: Path | None, *, texts_per_commit: int = _TEXTS_PER_COMMIT) -> None:
+    def __init__(self, inner: Embedder, path: Path | None, *, texts_per_commit: int | None = None) -> None:
         """Take an embedder and the cache file, which is made at the first ``embed``; None: a cache in memory.
 
-        ``texts_per_commit`` is how many texts the embedder gets at once, and the most whose vectors a kill loses.
+        ``texts_per_commit`` is how many texts the embedder gets at once, and the most whose vectors a kill loses; None:
+        256.
         """
         self.seconds = 0.0
         self.misses = 0
         self.inner, self.path = inner, path
-        self._texts_per_commit = texts_per_commit
+        self._texts_per_commit = texts_per_commit or _TEXTS_PER_COMMIT
         self._lock = threading.Lock()
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self._file = _VectorFile(path)

@@ -12,12 +12,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from uuid import uuid4
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -26,6 +23,7 @@ from kgrag.errors import StorageFailed
 from kgrag.ports import Stage
 from kgrag.vocab import digest
 from kgrag.workers.arrow_rows import FILES, table_of
+from kgrag.workers.shard_folders import ShardFolder, shard_folder
 from kgrag.workers.stages import Read
 
 __all__ = ["DOCUMENTS_STAGES", "FilesTask", "Job", "ShardTask", "Task", "read_shard"]
@@ -70,7 +68,7 @@ class Job:
     """What a worker does with a task; the same for every task of a run, and for every runner.
 
     Attributes:
-        folder: where the files are; on a cluster, one that all its machines share.
+        folder: where the files are, a path or ``s3://BUCKET/PREFIX``; on a cluster, one that all its machines reach.
         version: of everything that the result depends on besides the task: settings, shapes, kgrag, embedder.
         stages: by the name that a ``ShardTask`` has, in their order.
         read: the stage for files; None where no file is read.
@@ -91,7 +89,7 @@ class Job:
         if shards is None:
             shards = [self.write(table) for table in self.tables(task)]
             if not any(shard.endswith(_FAULTY) for shard in shards):
-                _put(self._listing(task), json.dumps(shards).encode())
+                self._files.put(self._listing(task), json.dumps(shards).encode())
         return shards
 
     def chosen(self, task: ShardTask) -> ShardTask:
@@ -103,43 +101,47 @@ class Job:
         Raises:
             StorageFailed: what was chosen cannot be written down.
         """
-        whole, note = replace(task, rows=None), Path(self.folder, f"{digest(self.version, task.shard)}.rows")
+        whole, note = replace(task, rows=None), f"{digest(self.version, task.shard)}.rows"
         if len(task.rows or ()) == task.length:
             return whole
         with suppress(FileNotFoundError):
-            before = replace(task, rows=tuple(json.loads(note.read_text(encoding="utf-8"))))
+            before = replace(task, rows=tuple(json.loads(self._files.read(note))))
             if set(task.rows or ()) <= set(before.rows or ()) and self._left(before) is not None:
                 return before
         if self._left(whole) is not None:
             return whole
-        _put(note, json.dumps(task.rows).encode())
+        self._files.put(note, json.dumps(task.rows).encode())
         return task
 
     def note_ended(self, task: Task) -> None:
         """Write down, in the loader, that a task of several parts ended its workers. Raises StorageFailed."""
-        _put(self._note(task), json.dumps(_rows(task)).encode())
+        self._files.put(self._note(task), json.dumps(_rows(task)).encode())
 
     def has_ended(self, task: Task) -> bool:
         """Return whether a task of several parts, or one with these parts among others, ended its workers before."""
         if len(_rows(task)) == 1:
             return False
         with suppress(FileNotFoundError):
-            return set(_rows(task)) <= set(json.loads(self._note(task).read_text(encoding="utf-8")))
+            return set(_rows(task)) <= set(json.loads(self._files.read(self._note(task))))
         return False
 
-    def _note(self, task: Task) -> Path:
+    def _note(self, task: Task) -> str:
         what = repr(task) if isinstance(task, FilesTask) else f"{task.stages} {task.shard}"
-        return Path(self.folder, f"{digest(self.version, what)}.ended")
+        return f"{digest(self.version, what)}.ended"
 
     def _left(self, task: Task) -> list[str] | None:
         try:
-            shards: list[str] = json.loads(self._listing(task).read_text(encoding="utf-8"))
+            shards: list[str] = json.loads(self._files.read(self._listing(task)))
         except FileNotFoundError:
             return None
-        return shards if all(Path(self.folder, shard).exists() for shard in shards) else None
+        return shards if all(map(self._files.has, shards)) else None
 
-    def _listing(self, task: Task) -> Path:
-        return Path(self.folder, f"{digest(self.version, repr(task))}.json")
+    @property
+    def _files(self) -> ShardFolder:
+        return shard_folder(self.folder)
+
+    def _listing(self, task: Task) -> str:
+        return f"{digest(self.version, repr(task))}.json"
 
     def tables(self, task: Task) -> Iterator[pa.Table]:
         """Yield what a task leaves. Raises StorageFailed: a file that it reads is not there, or damaged."""
@@ -161,7 +163,7 @@ class Job:
         parquet.write_table(table, sink, compression="zstd")
         content = sink.getvalue()
         shard = f"{hashlib.sha256(content).hexdigest()}{_FAULTY if faulty else _WHOLE}"
-        _put(Path(self.folder, shard), content)
+        self._files.put(shard, content.to_pybytes())
         return shard
 
 
@@ -178,25 +180,12 @@ def read_shard(folder: str, shard: str) -> pa.Table:
     Raises:
         StorageFailed: it is not there, or damaged; it is taken out of the way, for the next run to make it again.
     """
-    path = Path(folder, shard)
+    files, place = shard_folder(folder), f"{folder}/{shard}"
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be read: {error.strerror}. Run the same again.") from error
+        content = files.read(shard)
+    except FileNotFoundError as error:
+        raise StorageFailed(f"{place} is not there. Run the same again.") from error
     if hashlib.sha256(content).hexdigest() != shard.partition(".")[0]:
-        path.unlink(missing_ok=True)
-        raise StorageFailed(f"{path} is damaged. Run the same again, which makes it anew.")
+        files.remove(shard)
+        raise StorageFailed(f"{place} is damaged. Run the same again, which makes it anew.")
     return parquet.ParquetFile(io.BytesIO(content)).read()
-
-
-def _put(path: Path, content: bytes | pa.Buffer) -> None:
-    """Write a file that is whole or absent, also after a power cut."""
-    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {error}. Free space, or choose another folder.") from error

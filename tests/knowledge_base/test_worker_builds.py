@@ -149,6 +149,20 @@ def test_a_budget_holds_for_all_workers_together(plain: dict[str, Any]) -> None:
         assert hypergraph(state(kb)) == hypergraph(plain)
 
 
+class Ahead(LocalRunner):
+    """A runner that has all its tasks before it does one."""
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        yield from super().outcomes(list(tasks))
+
+
+def test_replies_before_a_failure_are_published_though_tasks_are_read_ahead() -> None:
+    with opened(model=scripted()) as kb:
+        with pytest.raises(BudgetSpent):
+            kb.build("og_rag", runner=Ahead, budget=Budget(completions=5))
+        assert sum("hyperedge/" in str(graph) for graph in kb._store.graphs()) == 4  # of a publication
+
+
 class Deadly(LocalRunner):
     """A runner whose workers end at any reply about barley."""
 

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyoxigraph as ox
 
+from kgrag.errors import KgragError
 from kgrag.methods.og_rag.window_facts import PROMPT, Asked, Reply, WindowFacts, WindowReader
 from kgrag.methods.og_rag.windows import Passage, Window
 from kgrag.model import Completion, Prompt
@@ -85,19 +86,34 @@ class ReadReplies:
 
 
 def read(replies: Iterable[Reply], reader: WindowReader, workers: Workers) -> Iterator[tuple[Reply, WindowFacts]]:
-    """Yield replies, in their order, with what workers read in each; they read as ``reader`` does."""
+    """Yield replies, in their order, with what workers read in each; they read as ``reader`` does.
+
+    Raises:
+        ServiceError: the model failed; all replies that came before are yielded first.
+        BudgetSpent: likewise.
+        StorageFailed: what is handed to workers cannot be written or read.
+    """
     digest = reader.digest  # part of every row, since a result that is there is taken for the same row
     sent: deque[Reply] = deque()
-    arriving = iter(replies)
+    failures: list[KgragError] = []
+
+    def arriving() -> Iterator[Reply]:
+        try:
+            yield from replies
+        except KgragError as error:  # tables are read ahead of what workers have done
+            failures.append(error)
 
     def tables() -> Iterator[pa.Table]:
-        while some := list(islice(arriving, _REPLIES_PER_TABLE)):
+        arrived = arriving()
+        while some := list(islice(arrived, _REPLIES_PER_TABLE)):
             sent.extend(some)
             yield pa.Table.from_pylist([_row_of(reply) | {"reader": digest} for reply in some], schema=REPLIES)
 
     for table in workers.results(STAGE, tables()):
         for row in table.to_pylist():
             yield sent.popleft(), _facts_of(row)
+    for failure in failures:
+        raise failure
 
 
 def _row_of(reply: Reply) -> dict[str, str]:
