@@ -101,7 +101,7 @@ def quads_of_pattern(
     39167) its lookup runs on to the numbers behind it: of 1 to 1,199 it finds 256 quads for 255. Queries are not
     concerned.
     """
-    found = store.quads_for_pattern(subject, predicate, value, graph)  # type: ignore[arg-type]
+    found = store.quads_for_pattern(subject, predicate, value, graph)
     if not isinstance(value, ox.Literal | ox.Triple):
         return found
     return _with_object(found, value)
@@ -121,7 +121,7 @@ def _as_kept(value: ox.Literal | ox.Triple) -> ox.Literal | ox.Triple:
     """Return a value as the engine keeps it: 0255 as 255."""
     store, name = ox.Store(), ox.NamedNode("urn:x")
     store.add(ox.Quad(name, name, value))
-    return next(iter(store)).object  # type: ignore[return-value]
+    return cast("ox.Literal | ox.Triple", next(iter(store)).object)
 
 
 def damaged(error: BaseException) -> StorageFailed:
