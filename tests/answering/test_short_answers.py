@@ -145,6 +145,7 @@ def test_a_name_is_given_where_one_is_asked_for_and_no_word_that_opens_a_sentenc
         ("What is the limit of the note?", "The limit is in the note [9].", []),
         ("What does it use by default?", "By default, one local server is used.", []),
         ("How much did it cost?", "It cost 47 billion.", ["47 billion"]),
+        ("How often does it wake up?", "It wakes up every 5 minutes at 3 degrees.", ["every 5 minutes"]),
     ],
 )
 def test_digits_of_names_dates_ranges_and_notes_count_nothing(question, sentence, texts):
@@ -169,7 +170,27 @@ def test_digits_of_names_dates_ranges_and_notes_count_nothing(question, sentence
         ("Can LOGNAME be set?", "HOME can be set; LOGNAME can not.", (), ["no"]),
         ("Is Brena an early or a late variety?", "Solveig is a late variety.", (), []),
         ("Is Brena an early or a late variety?", "Brena is an early variety.", (), ["early"]),
+        ("Is the Coastal Zone dry or humid?", "The Hill Zone is dry, and the Coastal Zone is humid.", (), ["humid"]),
+        ("Was A5 or B7 built first?", "In the year in which A5 was built, B7 was.", (), []),
     ],
 )
 def test_yes_needs_a_sentence_that_states_all_that_is_asked(question, sentence, headings, texts):
     assert [value.text for value in values_of(question, sentence, headings=headings)] == texts
+
+
+def test_two_questions_have_a_value_each():
+    said = ("It was founded in 1962 in Ostrel.", "Ida Vask leads the station.")
+    assert [value.text for value in values_of("When was it founded and who leads the station?", *said)] == [
+        "1962",
+        "Ida Vask",
+    ]
+
+
+def test_of_several_facts_none_is_said_to_be_the_largest():
+    texts = ("Lentil, Hill Zone – rate: 40 kg.", "Lentil, River Zone – rate: 50 kg.")
+    citations = [
+        Citation(quote=f"Crop rate: {text[-6:-1]}", document="urn:d", chunk="urn:c", start=0, end=9, sentence=place)
+        for place, text in enumerate(texts)
+    ]
+    assert short_answers("What is the largest amount of lentil?", texts, citations) == ()
+    assert short_answers("What is the amount of lentil?", texts, citations)[0].text == "40 kg"

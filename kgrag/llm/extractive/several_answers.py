@@ -46,11 +46,13 @@ class SeveralAsked:
     Args:
         items: whether it asks for the items of a list.
         sides: of a comparison the terms that only one side has, of each side; () for no comparison.
-        second: the second question in it; "" for none.
+        first: the first of two questions in it; "" where it is one.
+        second: the second one.
     """
 
     items: bool = False
     sides: tuple[frozenset[str], ...] = ()
+    first: str = ""
     second: str = ""
 
 
@@ -73,6 +75,7 @@ def several_asked(question: str) -> SeveralAsked:
     return SeveralAsked(
         items=_LIST.search(plain) is not None,
         sides=sides if all(sides) else (),
+        first=parts[0] if asks_twice else "",
         second=parts[1] if asks_twice else "",
     )
 
