@@ -90,5 +90,5 @@ def test_only_a_closed_question_about_a_study_is_answered_so():
     for either in ("Does salt or sugar reduce pain?", "Salt or sugar in pain (or not): is it the same?"):
         assert ask(either, texts={"": found})["values"][0]["text"] == "yes"
     assert ask("Does salt help?", texts={"": "Salt was associated with sleep in 40 patients at a hospital."})["values"]
-    assert not ask("Does mv write?", texts={"": "mv writes as groups mean, compared with cells."}).get("confidence")
+    assert not ask("Does mv write?", texts={"": "mv writes what groups mean."}).get("confidence")
     assert len(findings_features("Does it?", "")) == len(FEATURES) == len(WEIGHTS)
