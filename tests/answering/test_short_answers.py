@@ -9,7 +9,7 @@ from kgrag.answering.json_forms import answer_json, value_json
 from kgrag.answering.kept_answers import answer_draft
 from kgrag.answering.short_answers import short_answers
 from kgrag.cli.printing import answer_text
-from kgrag.model import Answer, Citation, Value
+from kgrag.model import Answer, Citation, Hit, Value
 from kgrag.vocab import RDF, XSD, Names
 
 
@@ -101,6 +101,12 @@ def test_without_an_answer_the_nearest_passages_are_shown_with_their_best_senten
     assert answer.unknown
     assert answer_json(answer)["nearest"][0]["quote"] == answer.nearest[0].quote
     assert f"»{' '.join(answer.nearest[0].quote.split())}«" in answer_text(answer)
+
+
+def test_an_explained_answer_says_what_found_each_hit_and_at_which_rank():
+    hit = Hit("urn:c", "passage", "Rain is a film.", 1.25, (), {"found_by": {"passages": 1, "names": 4}})
+    answer = Answer("Is it?", "Rain is a film.", "auto", hits=(hit,))
+    assert "  1.250  passage (passages 1, names 4)  Rain is a film." in answer_text(answer, explain=True)
 
 
 def test_an_interval_is_kept_as_a_text_and_not_as_a_year():
