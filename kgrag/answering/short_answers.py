@@ -152,7 +152,7 @@ def short_answers(
         headings: titles and headings of what is cited, which name what its sentences are about.
     """
     several = several_asked(question)
-    if several.second:
+    if several.first:
         parts = (several.first, several.second)
         return tuple(dict.fromkeys(v for part in parts for v in short_answers(part, sentences, citations, headings)))
     quotes: dict[int, list[tuple[int, str]]] = {}

@@ -192,6 +192,11 @@ def test_two_questions_have_a_value_each():
     ]
 
 
+def test_a_second_verb_of_the_same_subject_is_no_second_question():
+    said = "Lentil needs loam and should be stored cool."
+    assert values_of("Which crop needs loam and should be stored cool?", said)[0].text == "Lentil"
+
+
 def test_of_several_facts_none_is_said_to_be_the_largest():
     texts = ("Lentil, Hill Zone – rate: 40 kg.", "Lentil, River Zone – rate: 50 kg.")
     citations = [

@@ -169,7 +169,7 @@ def _by_probability(
     """
     confidence = round(probability(question, rows), 3)
     several = several_asked(asked)
-    if several.second and (both := _both_answers((several.first, several.second), ranked_for)):
+    if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
         return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
     candidates = list(_prose_candidates(question, rows, items=several.items, term_asked=term_asked))
