@@ -16,6 +16,7 @@ from typing import Any
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split, word_set
@@ -108,7 +109,8 @@ _STUDY = late_regex(
 _MIN_STUDY_WORDS = 3
 _MIN_WORDS_OF_STUDIES_ALONE = 2
 _ALSO_ELSEWHERE = word_set(
-    """group groups control controls case cases cell cells mean median compared treated subjects men mice rats outcome
+    """disease diseases treatment treatments
+    group groups control controls case cases cell cells mean median compared treated subjects men mice rats outcome
     outcomes"""
 )
 """Words of studies that a manual has as well."""
@@ -138,7 +140,7 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
         question: as it was asked.
         texts: the evidence, of which the first piece is the study, with the text around it.
     """
-    if not texts or not _is_closed(question):
+    if not texts or is_fact(texts[0]) or not _is_closed(question):
         return {}
     whole = "\n".join((texts[0].before, texts[0].text, texts[0].following))
     if not _is_study(whole):
