@@ -18,6 +18,8 @@ from kgrag.answering.counted_items import listed
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.several_answers import several_asked
+from kgrag.llm.extractive.value_vetoes import FREQUENCY
 from kgrag.model import Citation, Value
 from kgrag.text.quotes import places
 from kgrag.text.sentences import NUMBER_WORDS, word_set
@@ -25,6 +27,7 @@ from kgrag.text.sentences import NUMBER_WORDS, word_set
 __all__ = ["short_answers"]
 
 _MAX_VALUES = 3
+_HOW_OFTEN = late_regex(r"\bhow (?:often|frequently)\b", flags=regex.IGNORECASE)
 _MAX_ITEMS = 10  # of a list
 _MAX_TEXT_WORDS = 12
 _MONTHS = [*calendar.month_name][1:]
@@ -102,6 +105,11 @@ _LATER = late_regex(
     r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
 )
 _EARLIER = late_regex(r"\b(?:first|earlier|earliest|older|oldest|before)\b", flags=regex.IGNORECASE)
+_SUPERLATIVE = late_regex(
+    r"\b(?:largest|biggest|highest|greatest|longest|most|maximum|smallest|lowest|least|shortest|fewest|minimum|"
+    r"how many)\b",
+    flags=regex.IGNORECASE,
+)
 _DIED = late_regex(r"\b(?:die[ds]?|death)\b", flags=regex.IGNORECASE)
 _GENERAL = late_regex(
     r"when\s+(?:(?:is|does)\s+an?\b|(?:are|do)\s+(?!the\b|these\b|those\b|my\b|our\b|your\b|his\b|her\b|its\b|their\b|(?-i:\p{Lu})))",
@@ -143,18 +151,25 @@ def short_answers(
         citations: what carries them; ``citation.sentence`` counts sentences from 0.
         headings: titles and headings of what is cited, which name what its sentences are about.
     """
+    several = several_asked(question)
+    if several.first:
+        parts = (several.first, several.second)
+        return tuple(dict.fromkeys(v for part in parts for v in short_answers(part, sentences, citations, headings)))
     quotes: dict[int, list[tuple[int, str]]] = {}
     for number, citation in enumerate(citations):
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
     asked = asked_for(question)
-    if not cited:
-        return ()
-    if asked.kind == "boolean":
+    if cited and asked.kind == "boolean":
         return _truth(question, cited, headings)
-    if asked.kind == "choice":
-        return _choice(question, asked, cited, headings)
+    return _choice(question, asked, cited, headings) if asked.kind == "choice" else _cut_out(question, asked, cited)
+
+
+def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:
+    """Return the values of the kind asked for in the first sentence that has one."""
     known = frozenset(terms(question))
+    if asked.kind == "number" and _SUPERLATIVE.search(question) and len(cited) > 1 and _are_facts(cited):
+        return ()
     for sentence in cited:
         found = []
         for value in _values(question, asked, sentence, known):
@@ -166,6 +181,11 @@ def short_answers(
     return ()
 
 
+def _are_facts(cited: Sequence[_Cited]) -> bool:
+    """Return whether sentences are facts, several of which may have another value; there may be more than are shown."""
+    return all(" – " in sentence.text and not places(sentence.text, sentence.quotes[0][1]) for sentence in cited)
+
+
 def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Iterator[Value]:
     """Yield the values of the kind that is asked for, the most likely one first."""
     body = sentence.body
@@ -175,6 +195,8 @@ def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]
         yield from _dates(question, body, known)
     elif asked.kind == "version":
         yield from (Value("text", found[0]) for found in _VERSION.finditer(body) if not known & set(terms(found[0])))
+    elif asked.kind == "number" and _HOW_OFTEN.search(question):
+        yield from (Value("text", found[0]) for found in FREQUENCY.finditer(body))
     elif asked.kind == "number":
         yield from _numbers(question, body, known)
     elif asked.kind == "place":
@@ -384,24 +406,32 @@ def _choice(question: str, asked: Asked, cited: Sequence[_Cited], headings: Sequ
 
     A sentence that lacks a name of the question is about something else.
     """
-    if (_LATER.search(question) or _EARLIER.search(question)) and (chosen := _by_date(question, asked.options, cited)):
-        return chosen
+    if _LATER.search(question) or _EARLIER.search(question):
+        return _by_date(question, asked.options, cited)
     rest = [term for term in terms(question) if not any(term in terms(option) for option in asked.options)]
     for sentence in cited:
         named = [(option, places(option, sentence.body)) for option in asked.options]
         held = [(option, spots) for option, spots in named if spots]
         if not held or _lacks_a_name(question, asked, (sentence.text, *headings)):
             continue
-        anchors = [spot for term in rest for spot in _starts(term, sentence.body)]
-        distance = {
-            option: min((abs(start - anchor) for start, _ in spots for anchor in anchors), default=0)
-            for option, spots in held
-        }
-        option = min(distance, key=lambda one: distance[one])
+        option = min(held, key=lambda one: _apart(one[1], rest, sentence.body))[0]
         number = sentence.citation_of(option)
         if number is not None:
             return (Value("choice", option, citation=number),)
     return ()
+
+
+def _apart(spots: Sequence[tuple[int, int]], rest: Sequence[str], text: str) -> tuple[int, int]:
+    """Return how many of some terms are in another part of a sentence than an option, and how far off they all are."""
+    anchors = [starts for term in rest if (starts := _starts(term, text))]
+    clauses = [match.span() for match in regex.finditer(r"[^,;]+", text)]
+    lacking = [
+        sum(not any(start <= anchor < end for anchor in starts) for starts in anchors)
+        for start, end in clauses
+        if any(start <= spot < end for spot, _ in spots)
+    ]
+    distance = sum(min(abs(spot - anchor) for spot, _ in spots for anchor in starts) for starts in anchors)
+    return min(lacking, default=0), distance
 
 
 def _lacks_a_name(question: str, asked: Asked, texts: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from kgrag.model import Answer, Place
+from kgrag.model import Answer, Hit, Place
 
 __all__ = ["answer_text", "counts_line", "note", "print_json", "progress_bar", "set_loudness", "with_price"]
 
@@ -111,8 +111,15 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     if explain:
         lines += ["", f"method {answer.method}; dropped {dict(answer.dropped)}"]
         lines += [f"  note: {text}" for text in answer.explain]
-        lines += [f"  {hit.score:.3f}  {hit.kind}  {' '.join(hit.text.split())[:160]}" for hit in answer.hits]
+        for hit in answer.hits:
+            lines.append(f"  {hit.score:.3f}  {hit.kind}{_found_by(hit)}  {' '.join(hit.text.split())[:160]}")
     return "\n".join(lines).rstrip()
+
+
+def _found_by(hit: Hit) -> str:
+    """Return what found a hit, each with the rank that it had there; "" where the method's own ranking is all."""
+    ranks = hit.attributes.get("found_by")
+    return f" ({', '.join(f'{name} {rank}' for name, rank in ranks.items())})" if isinstance(ranks, dict) else ""
 
 
 def _nearest_lines(answer: Answer) -> Iterator[str]:

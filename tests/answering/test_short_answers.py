@@ -9,7 +9,7 @@ from kgrag.answering.json_forms import answer_json, value_json
 from kgrag.answering.kept_answers import answer_draft
 from kgrag.answering.short_answers import short_answers
 from kgrag.cli.printing import answer_text
-from kgrag.model import Answer, Citation, Value
+from kgrag.model import Answer, Citation, Hit, Value
 from kgrag.vocab import RDF, XSD, Names
 
 
@@ -103,6 +103,12 @@ def test_without_an_answer_the_nearest_passages_are_shown_with_their_best_senten
     assert f"»{' '.join(answer.nearest[0].quote.split())}«" in answer_text(answer)
 
 
+def test_an_explained_answer_says_what_found_each_hit_and_at_which_rank():
+    hit = Hit("urn:c", "passage", "Rain is a film.", 1.25, (), {"found_by": {"passages": 1, "names": 4}})
+    answer = Answer("Is it?", "Rain is a film.", "auto", hits=(hit,))
+    assert "  1.250  passage (passages 1, names 4)  Rain is a film." in answer_text(answer, explain=True)
+
+
 def test_an_interval_is_kept_as_a_text_and_not_as_a_year():
     value = Value("date", "between 1908 and 1913", "1908/1913")
     answer = Answer("When was the canal dug?", "text", "passages", values=(value,))
@@ -145,6 +151,7 @@ def test_a_name_is_given_where_one_is_asked_for_and_no_word_that_opens_a_sentenc
         ("What is the limit of the note?", "The limit is in the note [9].", []),
         ("What does it use by default?", "By default, one local server is used.", []),
         ("How much did it cost?", "It cost 47 billion.", ["47 billion"]),
+        ("How often does it wake up?", "It wakes up every 5 minutes at 3 degrees.", ["every 5 minutes"]),
     ],
 )
 def test_digits_of_names_dates_ranges_and_notes_count_nothing(question, sentence, texts):
@@ -169,7 +176,32 @@ def test_digits_of_names_dates_ranges_and_notes_count_nothing(question, sentence
         ("Can LOGNAME be set?", "HOME can be set; LOGNAME can not.", (), ["no"]),
         ("Is Brena an early or a late variety?", "Solveig is a late variety.", (), []),
         ("Is Brena an early or a late variety?", "Brena is an early variety.", (), ["early"]),
+        ("Is the Coastal Zone dry or humid?", "The Hill Zone is dry, and the Coastal Zone is humid.", (), ["humid"]),
+        ("Was A5 or B7 built first?", "In the year in which A5 was built, B7 was.", (), []),
     ],
 )
 def test_yes_needs_a_sentence_that_states_all_that_is_asked(question, sentence, headings, texts):
     assert [value.text for value in values_of(question, sentence, headings=headings)] == texts
+
+
+def test_two_questions_have_a_value_each():
+    said = ("It was founded in 1962 in Ostrel.", "Ida Vask leads the station.")
+    assert [value.text for value in values_of("When was it founded and who leads the station?", *said)] == [
+        "1962",
+        "Ida Vask",
+    ]
+
+
+def test_a_second_verb_of_the_same_subject_is_no_second_question():
+    said = "Lentil needs loam and should be stored cool."
+    assert values_of("Which crop needs loam and should be stored cool?", said)[0].text == "Lentil"
+
+
+def test_of_several_facts_none_is_said_to_be_the_largest():
+    texts = ("Lentil, Hill Zone – rate: 40 kg.", "Lentil, River Zone – rate: 50 kg.")
+    citations = [
+        Citation(quote=f"Crop rate: {text[-6:-1]}", document="urn:d", chunk="urn:c", start=0, end=9, sentence=place)
+        for place, text in enumerate(texts)
+    ]
+    assert short_answers("What is the largest amount of lentil?", texts, citations) == ()
+    assert short_answers("What is the amount of lentil?", texts, citations)[0].text == "40 kg"

@@ -86,4 +86,9 @@ def test_only_a_closed_question_about_a_study_is_answered_so():
     found = STUDY.format("Salt significantly reduced pain (p < 0.01).")
     assert not ask("What reduces pain?", texts={"": found}).get("values")
     assert not ask("Does salt reduce pain?", texts={"": "Salt reduces pain."}).get("values")
+    assert not ask("Is salt or sugar better?", texts={"": found}).get("values")
+    for either in ("Does salt or sugar reduce pain?", "Salt or sugar in pain (or not): is it the same?"):
+        assert ask(either, texts={"": found})["values"][0]["text"] == "yes"
+    assert ask("Does salt help?", texts={"": "Salt was associated with sleep in 40 patients at a hospital."})["values"]
+    assert not ask("Does mv write?", texts={"": "mv writes what groups mean."}).get("confidence")
     assert len(findings_features("Does it?", "")) == len(FEATURES) == len(WEIGHTS)

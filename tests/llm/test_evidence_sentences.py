@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
 from kgrag.llm.extractive.sentence_ranking import stated_confidence, veto_of
 from kgrag.llm.extractive.value_vetoes import value_lacking
@@ -227,6 +228,9 @@ def test_both_sides_of_a_comparison_and_two_questions_get_a_sentence_each(questi
             "linear or cosine",
         ),
         ("When was tool 15 released?", "The tool 15 was released before tool 16.", "date"),
+        ("How often does the tool wake up?", "The tool wakes up at 3 degrees.", "frequency"),
+        ("Who founded the tool club?", "The tool club was founded in the town of Ostrel.", "person"),
+        ("How many grams of salt does the tool take?", "The tool takes 60 grams of sugar.", "salt"),
     ],
 )
 def test_a_sentence_without_the_kind_of_value_that_is_asked_for_is_no_answer(question, body, reason):
@@ -234,6 +238,38 @@ def test_a_sentence_without_the_kind_of_value_that_is_asked_for_is_no_answer(que
     data = ask(question, piece(body), embedder=embedder)
     assert data["unknown"]
     assert data["reason"] == f"The best sentence has no {reason}."
+
+
+FACT = "Crop name: Lentil; Crop zone: Hill Zone; Crop rate: 45 kg"
+
+
+def test_a_fact_among_texts_leaves_them_their_probability():
+    embedder = Meanings(("tool", "Tool"), identity="all-MiniLM-L6-v2")
+    given = ask("What does the tool nap do?", piece("The tool nap pauses the tool."), piece(FACT, 2), embedder=embedder)
+    assert given["sentences"]
+    assert 0 < given["confidence"] < 1
+    other = ask("Is the tool nap early?", piece("The tool rests, late in the day."), piece(FACT, 2), embedder=embedder)
+    assert other["unknown"]
+    assert "probability" in other["reason"]
+    assert 0.5 < ask("What is the rate of Lentil?", piece(FACT), embedder=embedder)["confidence"] < 1
+
+
+def test_each_of_two_questions_gets_its_own_answer_from_wherever_it_is():
+    embedder = Meanings(("founded",), ("lead",), identity="all-MiniLM-L6-v2")
+    body = (
+        "The club was founded in 1962 in Ostrel. Its canal is long. It rains. Ida Vask leads the station of the club."
+    )
+    given = ask("When was the club founded and who leads the station of the club?", piece(body), embedder=embedder)
+    assert [row["text"] for row in given["sentences"]] == [
+        "The club was founded in 1962 in Ostrel.",
+        "Ida Vask leads the station of the club.",
+    ]
+
+
+def test_prose_with_colons_in_brackets_is_no_fact():
+    prose = "Namibia (German: Republik Namibia; Afrikaans: Republiek van Namibië) is a country. It has borders; see: 4."
+    assert not is_fact(EvidenceText(1, "chunk", "", prose))
+    assert is_fact(EvidenceText(1, "chunk", "", "Soil pH (min): 6; Soil kind: loam. It is deep."))
 
 
 def test_a_range_of_versions_has_those_within_it():

@@ -17,6 +17,7 @@ question. The best sentences of three pieces are named all the same, for a perso
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,9 @@ is about: of musique_train100 11 in place of 26 were then given without the answ
 137 about documentation none was lost."""
 _MAX_VALUES_LOOKED_FOR = 8
 """Of the best sentences, those in which a value is looked for that the best one lacks."""
+_FACT_CONFIDENCE = (-0.46, 2.24)
+"""A constant, and the weight of the share of the question that the facts of an answer cover: a logistic regression on
+187 answers from facts to the development questions about soybean, 78 of 100 of which had a value of the gold fact."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
@@ -73,6 +77,7 @@ _DESCRIBES = late_regex(
     flags=regex.IGNORECASE,
 )
 _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
+_RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
     r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
     r"variable|keyword)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
@@ -138,11 +143,13 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     units = [pair.key_terms | pair.value_terms for pair in pairs]
     question = read_question(asked, [*units, *(one.own | one.about | one.around for one in sentences)])
     rows = ranked(asked, question, texts, sentences, nearness)
-    if nearness is None or nearness.identity != FITTED_EMBEDDER or facts:
+    fitted = nearness is not None and nearness.identity == FITTED_EMBEDDER
+    if not fitted or facts:
         by_words = nearness is None or bool(facts)
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
-        return _answered(chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
+        if not fitted or not rows or (chosen and chosen[0].is_fact):
+            return _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
     if not rows:
         return _unknown(rows, _why_vetoed(asked, texts))
     return _by_probability(
@@ -154,7 +161,7 @@ def _by_probability(
     asked: str,
     question: WeighedQuestion,
     rows: Sequence[RankedSentence],
-    ranked_for: Callable[[str], Sequence[RankedSentence]],
+    ranked_for: Callable[[str], _RankedPart],
 ) -> dict[str, Any]:
     """Return the answer that begins with the first of the ranked sentences; *unknown* where that is too improbable.
 
@@ -162,6 +169,8 @@ def _by_probability(
     """
     confidence = round(probability(question, rows), 3)
     several = several_asked(asked)
+    if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
+        return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
     candidates = list(_prose_candidates(question, rows, items=several.items, term_asked=term_asked))
     chosen = _choose(question, candidates, first=candidates[0])
@@ -175,12 +184,27 @@ def _by_probability(
     if reason:
         return _unknown(rows, reason) | {"confidence": confidence}
     first = [rows[candidates.index(candidate)] for candidate in chosen]
-    further = further_rows(several, first, rows, ranked_for(several.second) if several.second else ())
+    further = further_rows(several, first, rows, ranked_for(several.second)[1] if several.second else ())
     window = sentence_window(asked, first[0], rows)
     opening = candidates[rows.index(window[0])]
     beside = [row for row in window[1:] if row not in (*first[1:], *further)]
     chosen = [opening, *map(_continuing, beside), *chosen[1:], *(candidates[rows.index(row)] for row in further)]
     return _answered(_once(chosen)) | {"confidence": stated_confidence(asked, rows[0].sentence, confidence)}
+
+
+def _both_answers(parts: Sequence[str], ranked_for: Callable[[str], _RankedPart]) -> dict[str, Any]:
+    """Return the answers to two questions, {} where one of them by itself has none; the confidence is the lower one."""
+    chosen, stated = [], []
+    for part in parts:
+        question, rows = ranked_for(part)
+        if not rows or (given := probability(question, rows)) < MIN_PROBABILITY:
+            return {}
+        first = next(_prose_candidates(question, rows[:1], items=several_asked(part).items))
+        if value_lacking(part, first.text) or _is_a_part(part, question, rows[0].sentence):
+            return {}
+        chosen.append(first)
+        stated.append(stated_confidence(part, rows[0].sentence, given))
+    return _answered(_once(chosen)) | {"confidence": min(stated)}
 
 
 def _once(chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -219,10 +243,10 @@ def _continuing(row: RankedSentence) -> Candidate:
 
 def _ranked_again(
     part: str, texts: Sequence[EvidenceText], sentences: Sequence[ProseSentence], nearness: Nearness | None
-) -> Sequence[RankedSentence]:
-    """Return the sentences in the order in which they answer a part of the question."""
+) -> _RankedPart:
+    """Return a part of the question, weighed, and the sentences in the order in which they answer it."""
     question = read_question(part, [one.own | one.about | one.around for one in sentences])
-    return ranked(part, question, texts, sentences, nearness)
+    return question, with_value_first(part, ranked(part, question, texts, sentences, nearness))
 
 
 def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:
@@ -236,6 +260,15 @@ def _answered(chosen: Sequence[Candidate]) -> dict[str, Any]:
         citations = [{"evidence": number, "quote": quote} for number, quote in candidate.quotes]
         rows.append({"text": candidate.text, "citations": citations})
     return {"unknown": False, "sentences": rows}
+
+
+def _answered_by_words(question: WeighedQuestion, chosen: Sequence[Candidate]) -> dict[str, Any]:
+    """Return an answer that words alone were compared for; with a confidence where it begins with a fact."""
+    if not chosen[0].is_fact:
+        return _answered(chosen)
+    constant, slope = _FACT_CONFIDENCE
+    covered = question.coverage(frozenset().union(*(candidate.found for candidate in chosen)))
+    return _answered(chosen) | {"confidence": round(1 / (1 + math.exp(-(constant + slope * covered))), 3)}
 
 
 def _unknown(rows: Sequence[RankedSentence], reason: str) -> dict[str, Any]:

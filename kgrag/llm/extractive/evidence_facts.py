@@ -35,7 +35,8 @@ _PLACEHOLDERS = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "n
 _NAMING_WORDS = frozenset({"label", "name", "title"})
 _UNLABELLED_WORDS = frozenset({"has", "have", "are", "is", "list"})
 _MAX_NEAR_WORDS = 4
-_KEY = late_regex(r"[\p{L}\p{N}_][^:;\n]{0,160}: ")
+_KEY = late_regex(r"(?=[^:;\n]{1,161}: )[\p{L}\p{N}_](?:[^:;\n().!?]|\([^()\n]*\)|[.!?](?!\s))*: ")
+"""A key is no sentence, and closes its brackets: "Namibia (German: …; Afrikaans: …) is a country" is prose."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,10 @@ _NEXT_QUESTION = late_regex(
     r"|(?:can|does|do|did|is|are|was|were|will|must|may|should)\s)",
     flags=regex.IGNORECASE,
 )
+_ASKS_ANEW = late_regex(
+    r"(?:(?:in|on|at|by|for|from|to|under|with)\s+)?(?:what|which|who|whom|where|when|why|how)\b",
+    flags=regex.IGNORECASE,
+)
 _MIN_WORDS = 3
 _MAX_BEHIND = 6.0
 """How far, by score, the sentence about the other side of a comparison may be behind the best one."""
@@ -46,11 +50,13 @@ class SeveralAsked:
     Args:
         items: whether it asks for the items of a list.
         sides: of a comparison the terms that only one side has, of each side; () for no comparison.
-        second: the second question in it; "" for none.
+        first: the first of two questions in it; "" where it is one, or its subject may go on ("and should …").
+        second: the second one.
     """
 
     items: bool = False
     sides: tuple[frozenset[str], ...] = ()
+    first: str = ""
     second: str = ""
 
 
@@ -73,6 +79,7 @@ def several_asked(question: str) -> SeveralAsked:
     return SeveralAsked(
         items=_LIST.search(plain) is not None,
         sides=sides if all(sides) else (),
+        first=parts[0] if asks_twice and _ASKS_ANEW.match(parts[1]) else "",
         second=parts[1] if asks_twice else "",
     )
 

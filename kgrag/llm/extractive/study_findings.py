@@ -16,9 +16,10 @@ from typing import Any
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import terms
-from kgrag.text.sentences import split
+from kgrag.text.sentences import split, word_set
 
 __all__ = ["FEATURES", "OUTCOMES", "WEIGHTS", "findings_features", "read_findings"]
 
@@ -106,10 +107,24 @@ _STUDY = late_regex(
     regex.IGNORECASE,
 )
 _MIN_STUDY_WORDS = 3
+_MIN_WORDS_OF_STUDIES_ALONE = 2
+_ALSO_ELSEWHERE = word_set(
+    """disease diseases treatment treatments
+    group groups control controls case cases cell cells mean median compared treated subjects men mice rats outcome
+    outcomes"""
+)
+"""Words of studies that a manual has as well."""
 _CLOSED = late_regex(
     r"(?:.*[:,.?]\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might)\b",
     regex.IGNORECASE,
 )
+_BEFORE_ASKING = late_regex(r".*[:.?]\s+(?=\S)|\([^()]*\)", regex.DOTALL)
+"""What stands before a question and in brackets: "Repair or replacement: is it the same?"."""
+_DOES = late_regex(r"(?:do|does|did)\b", regex.IGNORECASE)
+_COMPARES = late_regex(
+    r"\b(?:better|worse|more|less|rather|preferable|preferred|superior|best|which|choose)\b", regex.IGNORECASE
+)
+_MIN_WORDS_BEHIND_OPTIONS = 3
 _OPEN = late_regex(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", regex.IGNORECASE)
 _MAX_P = 4
 _LAST_SENTENCES = 6
@@ -125,10 +140,10 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
         question: as it was asked.
         texts: the evidence, of which the first piece is the study, with the text around it.
     """
-    if not texts or not _is_closed(question):
+    if not texts or is_fact(texts[0]) or not _is_closed(question):
         return {}
     whole = "\n".join((texts[0].before, texts[0].text, texts[0].following))
-    if len({found[0].lower() for found in _STUDY.finditer(whole)}) < _MIN_STUDY_WORDS:
+    if not _is_study(whole):
         return {}
     shares = _probabilities(findings_features(question, whole))
     best = max(range(len(OUTCOMES)), key=shares.__getitem__)
@@ -149,10 +164,25 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
     return {"unknown": False, "sentences": rows, "values": [value], "confidence": confidence}
 
 
+def _is_study(text: str) -> bool:
+    found = {match[0].lower() for match in _STUDY.finditer(text)}
+    return len(found) >= _MIN_STUDY_WORDS or len(found - _ALSO_ELSEWHERE) >= _MIN_WORDS_OF_STUDIES_ALONE
+
+
 def _is_closed(question: str) -> bool:
-    """Return whether yes or no answers a question: it begins with a verb, or has no word that asks for more."""
+    """Return whether yes or no answers a question: it begins with a verb, or has no word that asks for more.
+
+    One that ends with two options ("Is it A or B?", "Is A or B better?") asks which; "Does A or B help?" does not.
+    """
     plain = question.strip()
-    return plain.endswith("?") and (_CLOSED.match(plain) is not None or not _OPEN.search(plain)) and " or " not in plain
+    asking = _BEFORE_ASKING.sub("", plain)
+    _, either, behind = asking.partition(" or ")
+    asks_which = bool(either) and (
+        _COMPARES.search(asking) is not None
+        or (_DOES.match(asking) is None and len(behind.split()) < _MIN_WORDS_BEHIND_OPTIONS)
+    )
+    begins_with_a_verb = _CLOSED.match(plain) is not None
+    return plain.endswith("?") and not asks_which and (begins_with_a_verb or not _OPEN.search(plain))
 
 
 def findings_features(question: str, text: str) -> tuple[float, ...]:

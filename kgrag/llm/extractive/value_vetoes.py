@@ -17,7 +17,7 @@ from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import NUMBER_WORDS
 
-__all__ = ["value_lacking"]
+__all__ = ["FREQUENCY", "value_lacking"]
 
 _COUNTS = "|".join(
     (*NUMBER_WORDS[:1], *NUMBER_WORDS[2:], "hundred", "thousand", "million", "unlimited", "infinite", "no limit")
@@ -54,6 +54,16 @@ _OCCASION = (
 """A time or a condition, which a question in the present asks for ("When does it run?")."""
 _SINCE = late_regex(r"\bsince\s[^,;]*?\b\p{N}{4}\b", flags=regex.IGNORECASE)
 _PASSIVE = late_regex(r"when\s+(?:is|are)\s.*\b(?P<verb>\p{L}{2,}(?:ed|en|n|t))\s*\?*\s*", flags=regex.IGNORECASE)
+_SPELT = rf"(?:\p{{N}}+|{'|'.join(NUMBER_WORDS[1:])}|several|many)"
+_TIME = r"(?:second|minute|hour|day|night|week|fortnight|month|quarter|season|year)s?"
+_FREQUENCY = (
+    rf"\b(?:once|twice|thrice|{_SPELT}\s+times)(?:\s+(?:an?|per|each|every|in)\s+(?:{_SPELT}\s+)?{_TIME})?\b"
+    rf"|\b(?:every|each|per)\s+(?:{_SPELT}\s+|other\s+)?{_TIME}\b|\b(?:every|each) time\b"
+    r"|\b(?:hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually|always|never|rarely|seldom|continuously|regularly)\b"
+)
+FREQUENCY = late_regex(_FREQUENCY, flags=regex.IGNORECASE)
+"""How often something happens."""
+_PERSON = r"\b(?-i:\p{Lu}[\p{L}'’.-]+(?:\s+\p{Ll}{1,3})?\s+\p{Lu}[\p{L}'’-]+)|\bby\s+(?:the\s+|an?\s+)?(?-i:\p{Lu})"
 _SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
 _RULES = tuple(
     (name, late_regex(asks, flags=regex.IGNORECASE), late_regex(holds, flags=regex.IGNORECASE))
@@ -69,9 +79,11 @@ _RULES = tuple(
         ("date", r"^(?:when|what year|which year|in what year|in which year)\s+(?:was|were|did)\b", _DATE),
         ("time or condition", r"^when\s+(?:is|are|do|does|will|can|should|must|may)\b", _OCCASION),
         ("default", r"\bdefault value\b|\bthe default (?:of|for)\b", _DEFAULT),
+        ("frequency", r"\bhow (?:often|frequently)\b", rf"{_FREQUENCY}|\bwhen(?:ever)?\b"),
+        ("person", r"^who\s+(?:\p{Ll}+ed|wrote|built|made|won|sang|drew|began|led)\b", _PERSON),
         (
             "number",
-            r"\bhow (?:many|long|often)\b|\b(?:maximum|minimum) (?:number|size)\b|\blargest\b|\bsmallest\b",
+            r"\bhow (?:many|long)\b|\b(?:maximum|minimum) (?:number|size)\b|\blargest\b|\bsmallest\b",
             _NUMBER,
         ),
     )
@@ -85,6 +97,11 @@ _MEASURE = (
 _MEASURED = late_regex(rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE)
 _VERSION_NUMBER = late_regex(
     r"\b(?:versions?|releases?)\s+(?:before\s+|after\s+)?\p{N}[\p{N}.]*", flags=regex.IGNORECASE
+)
+_AMOUNT_OF = late_regex(
+    rf"\bhow (?:many|much)\s+(?:{_MEASURE}|(?:kilo|milli)?grams?|kg|tonnes?|tons?|litres?|liters?|met(?:er|re)s?)"
+    r"\s+of\s+(?:the\s+|an?\s+)?(?P<what>[\p{L}-]+)",
+    flags=regex.IGNORECASE,
 )
 _IN_BRACKETS = late_regex(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
 
@@ -100,10 +117,12 @@ def value_lacking(question: str, text: str) -> str:
     name, held = next(((name, held) for name, asks, held in _RULES if asks.search(question)), ("", None))
     if held is not None and not _holds_new(name, held, question, text):
         return name
+    found = set(terms(text))
+    if (amount := _AMOUNT_OF.search(question)) and not found & set(terms(amount["what"])):
+        return str(amount["what"])
     options = asked_for(question).options
     if match := _IN_BRACKETS.search(question):
         options = (match["one"], match["other"])
-    found = set(terms(text))
     return " or ".join(options) if options and not any(found & set(terms(option)) for option in options) else ""
 
 
