@@ -19,6 +19,7 @@ from kgrag.sparql import path_reader
 from kgrag.sparql.expression_reader import ExpressionParts
 from kgrag.sparql.numbered_rows import with_row_numbers
 from kgrag.sparql.path_reader import Alternative, Ends, Inverse, Negated, Path, Repeat
+from kgrag.sparql.path_steps import PathStep, excluded_properties
 from kgrag.sparql.query_reader import QueryReader
 from kgrag.sparql.selection_reader import Column
 from kgrag.sparql.syntax import Blank, Limits, Place, Query, Selected, Variable
@@ -446,7 +447,7 @@ class KeyedReader(QueryReader):
             if not self.take(","):
                 return
 
-    def _follow(self, steps: Sequence[_Step], subject: str, place: tuple[int, int]) -> None:
+    def _follow(self, steps: Sequence[PathStep], subject: str, place: tuple[int, int]) -> None:
         """Note a path step by step: the first where it stands, with a variable behind, the others after the triples."""
         last = self._edited(*place)
         nodes = [subject, *(self.tag() for _ in steps[1:]), last]
@@ -460,7 +461,7 @@ class KeyedReader(QueryReader):
                 first, second = reversed(ends) if step.is_inverse else ends
                 self._deferred.append(f"{first} {tag} {second} FILTER({tag} NOT IN ({', '.join(step.excluded)}))")
 
-    def _steps(self, path: Path, *, is_inverse: bool = False) -> list[_Step]:
+    def _steps(self, path: Path, *, is_inverse: bool = False) -> list[PathStep]:
         """Return the steps of a path, between which there are nodes."""
         if isinstance(path, path_reader.Sequence):
             parts = [self._steps(part, is_inverse=is_inverse) for part in path.parts]
@@ -470,34 +471,10 @@ class KeyedReader(QueryReader):
         text = self._path_texts[id(path)][1] if id(path) in self._path_texts else f"({self.text[slice(*self._verb)]})"
         mark = "^" if is_inverse else ""
         if not isinstance(path, Negated):
-            return [_Step(f"{mark}{text}", repeats=not isinstance(path, Repeat | Alternative), is_inverse=is_inverse)]
-        excluded, kinds = _excluded(self.text[path.start : path.end])
+            return [
+                PathStep(f"{mark}{text}", repeats=not isinstance(path, Repeat | Alternative), is_inverse=is_inverse)
+            ]
+        excluded, kinds = excluded_properties(self.text[path.start : path.end])
         if len(kinds) > 1:  # of both directions: the engine finds each pair of nodes once
-            return [_Step(f"{mark}({text})", repeats=False, is_inverse=is_inverse)]
-        return [_Step(f"{mark}({text})", repeats=True, is_inverse=is_inverse != ("^" in kinds), excluded=excluded)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One step of a path; ``excluded`` are the properties that ``!`` names, all in the direction of the step.
-
-    ``repeats``: the engine finds it once for each graph, or for each property.
-    """
-
-    text: str
-    repeats: bool
-    is_inverse: bool
-    excluded: tuple[str, ...] = ()
-
-
-def _excluded(text: str) -> tuple[tuple[str, ...], set[str]]:
-    """Return the properties of ``!(…)``, and the directions that they have: "" and "^"."""
-    found, kinds, mark = [], set(), ""
-    for token in tokens(text):
-        if token.kind == "^":
-            mark = "^"
-        elif token.kind in ("iri", "name", "word"):
-            found.append(str(RDF.type) if token.kind == "word" else token.text)
-            kinds.add(mark)
-            mark = ""
-    return tuple(found), kinds
+            return [PathStep(f"{mark}({text})", repeats=False, is_inverse=is_inverse)]
+        return [PathStep(f"{mark}({text})", repeats=True, is_inverse=is_inverse != ("^" in kinds), excluded=excluded)]
