@@ -14,10 +14,11 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
-from kgrag.late_patterns import late_re
+from kgrag.late_patterns import late_re, late_regex
 from kgrag.model import Document
 from kgrag.text import references
 from kgrag.text.metadata import typed
+from kgrag.text.readers.cut_words import CUT, whole_words
 from kgrag.text.readers.sources import Heading, Source, collapsed, label, link_target, sections
 
 __all__ = ["document_of", "read", "read_plain"]
@@ -25,6 +26,7 @@ __all__ = ["document_of", "read", "read_plain"]
 _LOG = logging.getLogger(__name__)
 _FRONT_MATTER = late_re(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER_CHARACTERS = 65_536
+_CUT_AT_LINE_END = late_regex(r"(?<=\p{L})[\u2010\u00ad]\n[ \t]*(?=\p{Ll})")
 _LINK_OR_CODE = late_re(
     r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{0,500}(?P=ticks)"  # what looks like a link in code is none
     r"|(?<![!\\])\[(?P<words>[^\[\]`]{1,200})\]\(<?(?P<target>[^()<>\s]{1,500})>?(?:\s{1,9}[\"'][^\"'\n]{0,200}[\"'])?\)"
@@ -136,10 +138,10 @@ def _anchors(headings: Iterable[Heading]) -> tuple[tuple[int, str], ...]:
 
 
 def read_plain(source: Source) -> Iterator[Document]:
-    """Yield the file, titled by its name.
+    """Yield the file, titled by its name; words that a typesetter's hyphen (U+2010, U+00AD) cuts at a line's end whole.
 
     Raises:
         UnreadableDocument: no text.
     """
-    text = source.text()
+    (text,) = whole_words([_CUT_AT_LINE_END.sub(CUT, source.text())])
     yield source.document(text, cites=references.entries(text))

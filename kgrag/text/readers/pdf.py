@@ -1,5 +1,6 @@
 """PDF: the text of every page, each page a section, and its reference list. A scan without text is refused.
 
+PDFium reads the text (``pdf_text``), pypdf structure and properties. A word that a line's end cuts in two is whole.
 Tables with rules become a line per row that repeats the header, where pdfplumber is installed (``pdf_tables``).
 
 Its properties are metadata: ``author``, ``subject``, ``keywords`` (a list), ``created``, ``modified``, ``language``,
@@ -17,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgrag.model import Document, Section
 from kgrag.text import references
+from kgrag.text.readers.cut_words import whole_words
 from kgrag.text.readers.pdf_tables import Part, TableFinder
+from kgrag.text.readers.pdf_text import PdfTexts
 from kgrag.text.readers.records import row_sections
 from kgrag.text.readers.sources import Source, cleaned, collapsed, listed
 
@@ -38,9 +41,10 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: damaged, encrypted, or without text on any page.
     """
-    reader = _opened(source)
-    tables = TableFinder(source.content(), source.name)
-    pages = list(_pages(source, reader, tables))
+    data = source.content()
+    reader = _opened(source, data)
+    tables = TableFinder(data, source.name)
+    pages = _whole(list(_pages(source, data, reader, tables)))
     if not any(pages):
         raise source.unreadable(
             f"has {len(pages)} pages and text on none (a scan?). Run text recognition (OCR) on it first."
@@ -58,10 +62,9 @@ def read(source: Source) -> Iterator[Document]:
     yield source.described(document, _properties(reader))
 
 
-def _opened(source: Source) -> PdfReader:
+def _opened(source: Source, data: bytes) -> PdfReader:
     from pypdf import PasswordType, PdfReader
 
-    data = source.content()
     try:
         reader = PdfReader(io.BytesIO(data))
         locked = reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED
@@ -72,19 +75,26 @@ def _opened(source: Source) -> PdfReader:
     return reader
 
 
-def _pages(source: Source, reader: PdfReader, tables: TableFinder) -> Iterator[list[Part]]:
+def _pages(source: Source, data: bytes, reader: PdfReader, tables: TableFinder) -> Iterator[list[Part]]:
     """Yield the parts of every page, none of one without text."""
     done = 0
     try:
-        for page in reader.pages:
-            yield tables.parts(page, done)
-            done += 1
+        with PdfTexts(data) as texts:
+            for page in reader.pages:
+                yield tables.parts(page, texts, done)
+                done += 1
     except Exception as error:
         raise _damaged(source, f"page {done + 1}", error) from error
 
 
+def _whole(pages: list[list[Part]]) -> list[list[Part]]:
+    """Return the pages with the words whole that a line's end cut in two."""
+    lines = iter(whole_words(line for page in pages for part in page for line in part.lines))
+    return [[replace(part, lines=tuple(next(lines) for _ in part.lines)) for part in page] for page in pages]
+
+
 def _damaged(source: Source, part: str, error: Exception) -> Exception:
-    """Return our error for any of pypdf's, which raises nearly any exception on damaged files."""
+    """Return our error for any of PDFium's or pypdf's, which raises nearly any exception on damaged files."""
     from pypdf.errors import DependencyError
 
     if isinstance(error, DependencyError):

@@ -1,6 +1,6 @@
 """Tables in PDF pages, found by their rules: a line per row that repeats the header.
 
-pdfplumber finds them, where it is installed. The rest of the page keeps the order that pypdf gives it. A page of
+pdfplumber finds them, where it is installed. The rest of the page keeps the order that PDFium gives it. A page of
 which a letter would be lost stays as it is.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kgrag.text.readers.pdf_text import PdfTexts
 from kgrag.text.readers.records import row_line
 from kgrag.text.readers.sources import cleaned, collapsed
 
@@ -80,16 +81,17 @@ class TableFinder:
 
         return pdfplumber.open(io.BytesIO(self.data))
 
-    def parts(self, page: PageObject, number: int) -> list[Part]:
+    def parts(self, page: PageObject, texts: PdfTexts, number: int) -> list[Part]:
         """Return the parts of a page in their order; a page without tables is one part.
 
         Args:
             page: as pypdf has it.
+            texts: of the file.
             number: of the page, from 0.
         """
-        text = cleaned(page.extract_text()).strip()
+        text = texts.text(number).strip()
         tables = self._tables(page, number) if text else []
-        found = _arranged(page, tables) if tables else None
+        found = _arranged(texts, number, tables) if tables else None
         if found is None or _lost(text, found, tables):
             self._behind += len(text)
             return [Part((text,))] if text else []
@@ -145,24 +147,18 @@ def _is_no_shading(thing: dict[str, Any]) -> bool:
     return not (filled and min(thing["width"], thing["height"]) > _MAX_RULE_POINTS)
 
 
-def _arranged(page: PageObject, tables: Sequence[_Table]) -> list[str | _Table]:
+def _arranged(texts: PdfTexts, number: int, tables: Sequence[_Table]) -> list[str | _Table]:
     """Return the text of a page without that of its tables, and each table where its first text was."""
     found: list[str | _Table] = []
     pieces: list[str] = []
-
-    def visit(text: str, matrix: Sequence[float], placed: Sequence[float], *_: object) -> None:
-        x = placed[4] * matrix[0] + placed[5] * matrix[2] + matrix[4]
-        y = placed[4] * matrix[1] + placed[5] * matrix[3] + matrix[5]
-        table = next((each for each in tables if text.strip() and each.has(x, y)), None)
+    for table, text in texts.placed(number, lambda x, y: next((each for each in tables if each.has(x, y)), None)):
         if table is None:
             pieces.append(text)
         elif table not in found:
             found.extend(["".join(pieces), table])
             pieces.clear()
-
-    page.extract_text(visitor_text=visit)
-    texts = (cleaned(each).strip() if isinstance(each, str) else each for each in [*found, "".join(pieces)])
-    return [each for each in texts if each]
+    stripped = (each.strip() if isinstance(each, str) else each for each in [*found, "".join(pieces)])
+    return [each for each in stripped if each]
 
 
 def _lost(text: str, found: Sequence[str | _Table], tables: Sequence[_Table]) -> bool:

@@ -83,6 +83,51 @@ def test_messages_of_the_pdf_library_are_logged_and_raise_nothing(make: Make, ca
     assert "pypdf" in {record.name.split(".")[0] for record in caplog.records}
 
 
+def typeset(*lines: str) -> bytes:
+    """Return a PDF as XeTeX makes it: glyphs by number, in a font without a space, and gaps of words as kerning."""
+    shown = []
+    for line in lines:
+        words = (b"".join((ord(letter) - 29).to_bytes(2, "big") for letter in word).hex() for word in line.split())
+        shown.append("[" + " -267 ".join(f"<{word}>" for word in words) + "] TJ 0 -14 Td")
+    content = f"BT /F 10 Tf 72 720 Td {' '.join(shown)} ET"
+    codes = "1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0004> <00e0> <0021> endbfrange"
+    fonts = "/Type /Font /BaseFont /AAAAAA+Serif"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        f"<< {fonts} /Subtype /Type0 /Encoding /Identity-H /DescendantFonts [6 0 R] /ToUnicode 7 0 R >>",
+        f"<< {fonts} /Subtype /CIDFontType2 /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >>"
+        " /FontDescriptor 8 0 R /DW 500 /W [32 [564]] >>",
+        f"<< /Length {len(codes)} >>\nstream\n{codes}\nendstream",
+        "<< /Type /FontDescriptor /FontName /AAAAAA+Serif /Flags 4 /ItalicAngle 0 /Ascent 900 /Descent -200"
+        " /CapHeight 700 /StemV 80 /FontBBox [0 -200 1000 900] >>",
+    ]
+    data, places = "%PDF-1.5\n", []
+    for number, each in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{each}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    tail = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF"
+    return f"{data}xref\n0 {size}\n0000000000 65535 f \n{table}{tail}".encode("latin-1")
+
+
+def test_words_of_a_font_without_a_space_are_apart(make: Make) -> None:
+    document = only(make("a.pdf", typeset("Packages are not shipped for compilation", "or execution.")))
+    assert document.text == "Packages are not shipped for compilation\nor execution."
+
+
+def test_words_that_a_lines_end_cuts_are_whole(make: Make) -> None:
+    lines = (
+        "A distribution has packages. The run takes time; what a dis-",
+        "tribution ships is fixed at run-",
+        "time.",
+    )
+    assert only(make("a.pdf", typeset(*lines))).text.endswith("what a distribution ships is fixed at run-time.")
+
+
 def tabled(rows: list[list[str]], *, repeat: int = 0, before: str = "Yields of 2024.", after: str = "") -> bytes:
     """Return a PDF with a ruled table, which goes on on the next page where it is long."""
     stream = io.BytesIO()

@@ -32,6 +32,12 @@ def test_line_ends_become_one_character(make: Make) -> None:
     assert only(make("a.txt", "a\r\nb\rc\n")).text == "a\nb\nc\n"
 
 
+def test_words_that_a_typesetter_cut_at_a_lines_end_are_whole(make: Make) -> None:
+    text = "Each option may be re\u2010\n       moved, also at run\u2010\n       time: a run takes time. It is well-\nknown."
+    whole = "Each option may be removed, also at run-time: a run takes time. It is well-\nknown."  # may be meant so
+    assert only(make("cron.txt", text)).text == whole
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_cleaned_text_can_be_stored_and_is_left_alone_by_cleaning_again(text: str) -> None:
     result = cleaned(text)
