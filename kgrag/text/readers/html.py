@@ -22,7 +22,17 @@ from kgrag.model import Document
 from kgrag.text.metadata import typed
 from kgrag.text.readers import navigation
 from kgrag.text.readers.navigation import Region
-from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, link_target, listed, sections, web_address
+from kgrag.text.readers.sources import (
+    Heading,
+    Source,
+    cleaned,
+    collapsed,
+    link_target,
+    listed,
+    sections,
+    web_address,
+    without_soft_hyphens,
+)
 from kgrag.text.sentences import word_set
 
 __all__ = ["MainText", "opened_elements", "read", "read_page"]
@@ -307,6 +317,7 @@ class _PageText:
             self._main_headings = region.main_headings
 
     def data(self, text: str) -> None:
+        text = without_soft_hyphens(text)
         if self._hidden:
             if self._hidden == ["title"]:
                 self.title.append(text)

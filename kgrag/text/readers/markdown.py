@@ -26,7 +26,7 @@ __all__ = ["document_of", "read", "read_plain"]
 _LOG = logging.getLogger(__name__)
 _FRONT_MATTER = late_re(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER_CHARACTERS = 65_536
-_CUT_AT_LINE_END = late_regex(r"(?<=\p{L})[\u2010\u00ad]\n[ \t]*(?=\p{Ll})")
+_CUT_AT_LINE_END = late_regex(r"(?<=\p{L})\u2010\n[ \t]*(?=\p{Ll})")
 _LINK_OR_CODE = late_re(
     r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{0,500}(?P=ticks)"  # what looks like a link in code is none
     r"|(?<![!\\])\[(?P<words>[^\[\]`]{1,200})\]\(<?(?P<target>[^()<>\s]{1,500})>?(?:\s{1,9}[\"'][^\"'\n]{0,200}[\"'])?\)"
@@ -138,7 +138,7 @@ def _anchors(headings: Iterable[Heading]) -> tuple[tuple[int, str], ...]:
 
 
 def read_plain(source: Source) -> Iterator[Document]:
-    """Yield the file, titled by its name; words that a typesetter's hyphen (U+2010, U+00AD) cuts at a line's end whole.
+    """Yield the file, titled by its name; words that a typesetter's hyphen (U+2010) cuts at a line's end are whole.
 
     Raises:
         UnreadableDocument: no text.

@@ -37,6 +37,7 @@ __all__ = [
     "sections",
     "steady",
     "web_address",
+    "without_soft_hyphens",
 ]
 
 LARGEST = 1 << 30
@@ -60,6 +61,7 @@ _PIECE_BYTES = 1 << 20
 _MAX_DEFECTS_SHOWN = 20
 _UNDECODED = late_re("[\udc80-\udcff]")
 _NO_CHARACTER = late_re("[\x00\ud800-\udfff]")
+_SOFT_HYPHEN = late_re("\u00ad(?:\n[ \t]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +161,12 @@ class Source:
         return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")
 
     def text(self, declared: str = "") -> str:
-        """Return the decoded, cleaned text; ``declared`` is the encoding that the file itself names.
+        """Return the decoded, cleaned text without soft hyphens; ``declared`` is the encoding that the file names.
 
         Raises:
             UnreadableDocument: as ``content``, or the bytes are no text.
         """
-        return cleaned(encodings.decode(self.content(), self.name, declared=declared))
+        return without_soft_hyphens(cleaned(encodings.decode(self.content(), self.name, declared=declared)))
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that is not blank, one at a time.
@@ -344,6 +346,15 @@ def cleaned(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _NO_CHARACTER.sub("\ufffd", text)
+
+
+def without_soft_hyphens(text: str) -> str:
+    r"""Return the text without what only says where a word may be cut, and without the line's end where it was.
+
+    >>> without_soft_hyphens("the ad\u00admin\u00ad\n  istrator")
+    'the administrator'
+    """
+    return _SOFT_HYPHEN.sub("", text) if "\u00ad" in text else text
 
 
 @contextmanager

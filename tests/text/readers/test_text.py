@@ -38,6 +38,14 @@ def test_words_that_a_typesetter_cut_at_a_lines_end_are_whole(make: Make) -> Non
     assert only(make("cron.txt", text)).text == whole
 
 
+def test_soft_hyphens_are_left_out(make: Make) -> None:
+    assert only(make("a.md", "The admin\u00adistrator of the distri\u00ad\nbution")).text.endswith(
+        "The administrator of the distribution"
+    )
+    page = "<p>The distri&shy;bution</p><pre>a-b&shy;c</pre>"
+    assert only(make("a.html", page)).text == "The distribution\n\na-bc"
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_cleaned_text_can_be_stored_and_is_left_alone_by_cleaning_again(text: str) -> None:
     result = cleaned(text)
