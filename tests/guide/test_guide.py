@@ -265,7 +265,18 @@ def test_every_hyper_parameter_of_a_method_is_on_its_page() -> None:
         method = next(
             each for each in vars(module).values() if getattr(each, "name", None) == name and hasattr(each, "retrieve")
         )
-        ports = {"store", "spaces", "embedder", "model", "lexical", "weights", "read_only", "runner", "open_scratch"}
+        ports = {
+            "store",
+            "spaces",
+            "embedder",
+            "model",
+            "lexical",
+            "weights",
+            "read_only",
+            "runner",
+            "open_scratch",
+            "workers",
+        }
         named = " ".join(SPANS[page])
         missing += [
             (page, field.name)
