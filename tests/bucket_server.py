@@ -149,4 +149,4 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(200, reply.encode(), Content_Type="application/xml")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
