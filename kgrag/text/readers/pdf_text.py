@@ -52,7 +52,10 @@ class PdfTexts:
             self._file.close()
 
     def text(self, number: int) -> str:
-        """Return the text of a page, from 0, with ``CUT`` in words that a line's end cuts in two."""
+        """Return the text of a page, from 0, with ``CUT`` in words that a line's end cuts in two.
+
+        U+FFFD stands for a glyph whose font does not say which character it is.
+        """
         with self._opened(number) as page:
             return _text(character for character, _ in _characters(page))
 
@@ -109,4 +112,4 @@ def _middle(box: tuple[float, float, float, float]) -> tuple[float, float]:
 def _text(characters: Iterable[str]) -> str:
     text = "".join(characters).replace("\r\n", "\n").replace("\r", "\n")
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # of large codes: two halves
-    return cleaned(_NO_TEXT.sub("", text))
+    return cleaned(_NO_TEXT.sub("\ufffd", text))

@@ -84,13 +84,16 @@ def test_messages_of_the_pdf_library_are_logged_and_raise_nothing(make: Make, ca
 
 
 def typeset(*lines: str) -> bytes:
-    """Return a PDF as XeTeX makes it: glyphs by number, in a font without a space, and gaps of words as kerning."""
+    """Return a PDF as XeTeX makes it: glyphs by number, in a font without a space, and gaps of words as kerning.
+
+    The font does not say which character "!" is.
+    """
     shown = []
     for line in lines:
         words = (b"".join((ord(letter) - 29).to_bytes(2, "big") for letter in word).hex() for word in line.split())
         shown.append("[" + " -267 ".join(f"<{word}>" for word in words) + "] TJ 0 -14 Td")
     content = f"BT /F 10 Tf 72 720 Td {' '.join(shown)} ET"
-    codes = "1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0004> <00e0> <0021> endbfrange"
+    codes = "1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0005> <00e0> <0022> endbfrange"
     fonts = "/Type /Font /BaseFont /AAAAAA+Serif"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -117,6 +120,10 @@ def typeset(*lines: str) -> bytes:
 def test_words_of_a_font_without_a_space_are_apart(make: Make) -> None:
     document = only(make("a.pdf", typeset("Packages are not shipped for compilation", "or execution.")))
     assert document.text == "Packages are not shipped for compilation\nor execution."
+
+
+def test_a_glyph_whose_character_is_unknown_is_seen(make: Make) -> None:
+    assert only(make("a.pdf", typeset("Stop! Go."))).text == "Stop\ufffd Go."
 
 
 def test_words_that_a_lines_end_cuts_are_whole(make: Make) -> None:
