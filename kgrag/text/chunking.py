@@ -93,7 +93,8 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("It's 3.5 kg, not 4.")
     7
     """
-    return sum(1 for _ in _tokenized(text).spans(0, len(text)))
+    tokenized = _tokenized(text)
+    return len(tokenized.token.findall(tokenized.text))
 
 
 def context_before(text: str, position: int) -> str:

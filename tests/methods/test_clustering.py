@@ -1,7 +1,12 @@
 """Soft clusters: every text is in one, none is too long, and the same input gives the same ones."""
 
+import contextlib
+import sys
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +48,21 @@ def test_a_text_between_two_kinds_may_be_in_both() -> None:
     rows = np.vstack([blobs(2, 30), blobs(2, 30).reshape(2, 30, 32).mean(axis=0)])
     found = clusters(rows, [1] * 90, Clustering(membership=0.0001))
     assert sum(map(len, found)) >= 90
+
+
+def test_what_fits_mixtures_is_loaded_before_its_threads_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit reaches the libraries that are loaded by then: threads that wait for each other take tenfold the time."""
+    loaded = []
+
+    @contextlib.contextmanager
+    def limited(*, limits: int) -> Iterator[None]:
+        loaded.append("sklearn.mixture" in sys.modules)
+        yield
+
+    monkeypatch.delitem(sys.modules, "sklearn.mixture", raising=False)
+    monkeypatch.setattr(threadpoolctl, "threadpool_limits", limited)
+    clusters(blobs(2, 12), [1] * 24)
+    assert loaded == [True]
 
 
 def test_a_length_for_each_vector_is_wanted() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgrag.methods.sire_rag import summary_trees
 from kgrag.methods.sire_rag.clustering import Clustering
 from kgrag.methods.sire_rag.summary_trees import (
     SummaryNode,
@@ -107,6 +108,15 @@ def changing(tokens: int = 60, summary: str | None = None) -> TreeBuilder:
 
 def tree_of(of: Sequence[TreeLeaf], summaries: Sequence[SummaryNode]) -> SummaryTree:
     return SummaryTree(frozenset(leaf.iri for leaf in of), tuple(summaries))
+
+
+def test_one_more_leaf_is_measured_beside_near_clusters_and_not_beside_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [SummaryNode(f"urn:node:{at:02}", "words", 1, (leaf(2 * at).iri, leaf(2 * at + 1).iri)) for at in range(60)]
+    measured = list[str]()
+    monkeypatch.setattr(summary_trees, "count_tokens", lambda text: measured.append(text) or 1)
+    after, made = change(tree_of(leaves(120), nodes), leaves(121), {}, changing())
+    assert made == 1 and sum(leaf(120).iri in node.children for node in after) == 1
+    assert len(measured) <= 3  # itself, and the two members of the nearest cluster
 
 
 @cache

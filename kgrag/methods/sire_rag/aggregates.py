@@ -11,8 +11,9 @@ Deviations:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from kgrag import queries
 from kgrag.ports import TripleStore
@@ -69,8 +70,9 @@ def aggregates(propositions: Sequence[Proposition], *, limit: int, names: Names)
             by_entity[entity].append(proposition)
     shared = {entity: about for entity, about in by_entity.items() if len(about) > 1}
     entities_of: dict[tuple[Proposition, ...], list[str]] = defaultdict(list)
+    tokens = cache(count_tokens)  # a proposition is in the aggregate of each of its entities
     for entity, about in shared.items():
-        for part in _parts(about, limit):
+        for part in _parts(about, limit, tokens):
             entities_of[part].append(entity)
     covered = {proposition.iri for about in shared.values() for proposition in about}
     for proposition in propositions:
@@ -86,13 +88,13 @@ def aggregates(propositions: Sequence[Proposition], *, limit: int, names: Names)
     return [made[iri] for iri in sorted(made)]
 
 
-def _parts(about: Sequence[Proposition], limit: int) -> Iterator[tuple[Proposition, ...]]:
+def _parts(about: Sequence[Proposition], limit: int, count: Callable[[str], int]) -> Iterator[tuple[Proposition, ...]]:
     """Cut what is too long, between propositions; words that are repeated count once, at their last place."""
     first_with_text = {proposition.text: proposition for proposition in reversed(about)}
     part: list[Proposition] = []
     length = 0
     for proposition in reversed(first_with_text.values()):
-        tokens = count_tokens(proposition.text)
+        tokens = count(proposition.text)
         if part and length + tokens > limit:
             yield tuple(part)
             part, length = [], 0

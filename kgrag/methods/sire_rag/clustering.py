@@ -70,6 +70,8 @@ def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering
     >>> clusters([[1.0, 0.0], [0.9, 0.1]], [5, 5], Clustering(tokens=5))
     [[0], [1]]
     """
+    # before the limit is set, which reaches the libraries that are loaded by then: the first call of a process had none
+    import sklearn.mixture  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     rows = np.asarray(vectors, dtype=np.float64)

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -224,14 +225,12 @@ def _joining(
     joinable = sorted(members)
     middles = np.stack([vectors[[row[child] for child in members[node]]].mean(axis=0) for node in joinable])
     middles /= np.maximum(np.linalg.norm(middles, axis=1, keepdims=True), 1e-9)
-    tokens = {node: sum(count_tokens(texts[child]) for child in members[node]) for node in joinable}
     joining: dict[str, list[str]] = defaultdict(list)
+    length_of = cache(lambda iri: count_tokens(texts[iri]))  # of what is near to a new leaf alone
     for iri in new:
-        length = count_tokens(texts[iri])
         for number in np.argsort(-(middles @ vectors[row[iri]]), kind="stable")[:_MAX_CLUSTERS_TRIED]:
             node = joinable[number]
-            if tokens[node] + length <= builder.clustering.tokens:
+            if sum(map(length_of, [*members[node], *joining.get(node, ()), iri])) <= builder.clustering.tokens:
                 joining[node].append(iri)
-                tokens[node] += length
                 break
     return joining
