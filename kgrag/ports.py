@@ -272,6 +272,9 @@ class OpenedStore(TripleStore, Protocol):
     def follow(self) -> int:
         """Learn of changes that another process made, where that can be; return the revision."""
 
+    def reach(self) -> None:
+        """Ask the server that the triples are on, if there is one, whether it answers. Raises StorageFailed."""
+
 
 class Scratch(Protocol):
     """A small store in memory that is filled anew for every question; not for use by several threads at once."""
@@ -401,6 +404,9 @@ class VectorSpaces(Protocol):
 
     def drop(self, name: str) -> None:
         """Forget a space, whichever embedder made it; the next opening finds it empty."""
+
+    def reach(self) -> None:
+        """Ask the server that the spaces are on, if there is one, whether it answers. Raises StorageFailed."""
 
 
 @runtime_checkable

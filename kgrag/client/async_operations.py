@@ -419,7 +419,7 @@ class AsyncJsonOperations:
         return await self._call(Call("GET", "/health", _HEALTH))
 
     async def ready(self) -> ReadyReply:
-        """Report that the present state of the store can be read."""
+        """Report that questions can be answered by this server and those that it is on."""
         return await self._call(Call("GET", "/health/ready", _READY))
 
     async def metrics(self) -> str:

@@ -415,7 +415,7 @@ class JsonOperations:
         return self._call(Call("GET", "/health", _HEALTH))
 
     def ready(self) -> ReadyReply:
-        """Report that the present state of the store can be read."""
+        """Report that questions can be answered by this server and those that it is on."""
         return self._call(Call("GET", "/health/ready", _READY))
 
     def metrics(self) -> str:

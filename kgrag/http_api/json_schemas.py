@@ -324,7 +324,7 @@ class HealthReply(BaseModel):
 
 
 class ReadyReply(BaseModel):
-    """That the present state of the store can be read."""
+    """That questions can be answered by this server and those that it is on."""
 
     status: Literal["ready"]
     revision: int

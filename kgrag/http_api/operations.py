@@ -326,7 +326,7 @@ ANSWER_OPERATIONS = (
     ApiOperation(
         "ready",
         "/health/ready",
-        "Report that the present state of the store can be read",
+        "Report that questions can be answered by this server and those that it is on",
         None,
         ReadyReply,
         ("503", "504"),

@@ -128,6 +128,10 @@ class PostgresSpaces:
         if name in self.heads():
             self.server.run(removed)
 
+    def reach(self) -> None:
+        """Ask the server whether it answers. Raises StorageFailed."""
+        self.server.rows("SELECT 1")
+
     def write_anew(self) -> None:
         """Write every table anew with the rows that it has, so that none of its files has a deleted one.
 

@@ -28,13 +28,15 @@ async def health(request: HttpRequest) -> Response:
 
 
 async def ready(request: HttpRequest) -> Response:
-    """Report that a reader can open the present state of the store.
+    """Report that a reader can open the present state of the store, and that the servers that it is on answer.
 
     Raises:
-        ServiceUnavailable: none is free, or it does not answer within 5 seconds.
+        ServiceUnavailable: no reader is free; or it, or one of these servers, does not answer within 5 seconds.
         StorageFailed: no snapshot can be written.
     """
     state = state_of(request)
+    if state.backing is not None:
+        await state.backing.refuse_missing()
     await collect_result(state.pool, ReaderRequest("ping", {}, seconds=_READY_SECONDS))
     return JSONResponse({"status": "ready", "revision": state.dataset.revision})
 

@@ -17,6 +17,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import Scope
 
 from kgrag.server.access_keys import Key, Keys, Rights, authorization_of
+from kgrag.server.backing_servers import BackingServers
 from kgrag.server.graph_etags import GraphETags
 from kgrag.server.jobs import JobQueue
 from kgrag.server.paid_access import PaidAccess, is_from_here
@@ -81,6 +82,7 @@ class ServerState:
         jobs: what takes longer than a request may.
         write_lock: whoever writes holds it.
         etags: of the graphs.
+        backing: the servers that the knowledge base is on; None where a plain dataset is served.
     """
 
     dataset: ServedDataset
@@ -93,10 +95,12 @@ class ServerState:
     jobs: JobQueue = field(default_factory=JobQueue)
     write_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     etags: GraphETags = field(init=False)
+    backing: BackingServers | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Start counting the changes of graphs."""
         self.etags = GraphETags(self.dataset.epoch, lambda: self.dataset.revision)
+        self.backing = None if self.workers is None else BackingServers(self.workers.kb)
 
     @property
     def is_idle(self) -> bool:

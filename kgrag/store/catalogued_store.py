@@ -82,6 +82,9 @@ class CataloguedStore:
         """
         return self._revision
 
+    def reach(self) -> None:
+        """Ask the server that the triples are on whether it answers; an embedded store is on none."""
+
     # reading
 
     def select(self, query: str) -> Table:

@@ -120,6 +120,15 @@ class ServerStore(CataloguedStore):
                 self._revision = identity.revision(self._opened_quads(), self._names)
         return self._revision
 
+    def reach(self) -> None:
+        """Ask the server for the revision, whatever was kept of it before.
+
+        Raises:
+            StorageFailed: the server cannot be reached.
+        """
+        with engine():
+            identity.revision(self._opened_quads(), self._names)
+
     @property
     def calls(self) -> int:
         """Count of the requests sent so far."""

@@ -66,10 +66,15 @@ def test_a_server_that_only_reads_answers_while_its_store_is_gone_and_follows_it
         replica = start(tmp_path / "elsewhere", "--read-only", "--readers", "1", errors=said)
         try:
             assert _documents(replica) == 1
+            assert replica.client.get("/health/ready").status_code == 200
             store.kill()
             _until(lambda: "not seen" in said.read_text(encoding="utf-8"))
             assert _documents(replica) == 1
+            _until(lambda: replica.client.get("/health/ready").status_code == 503)
+            assert "the SPARQL server does not answer" in replica.client.get("/health/ready").json()["detail"]
+            assert replica.client.get("/health").status_code == 200
             store.start()
+            _until(lambda: replica.client.get("/health/ready").status_code == 200)
             with KnowledgeBase(tmp_path / "kb", settings=settings, embedder=HashEmbedder()) as writer:
                 writer.add(Document("Spelt is sown in October.", id="spelt"))
             _until(lambda: _documents(replica) == 2)
