@@ -1,13 +1,15 @@
 """Triples and instances out of paragraphs, in one reply for both layers."""
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kgrag import KnowledgeBase
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.mapping import Concept, Ontology, Property
 from kgrag.methods.poly_rag.layer_drafts import Fact
-from kgrag.methods.poly_rag.triple_extraction import Paragraph, ParagraphFacts, Request, answered
-from kgrag.model import Completion, Prompt
+from kgrag.methods.poly_rag.triple_extraction import Paragraph, ParagraphFacts, Request, answered, extract
+from kgrag.model import Completion, Document, Prompt
 from kgrag.ports import LanguageModel
 from kgrag.testing import HashEmbedder, ScriptedModel
 
@@ -139,3 +141,22 @@ def test_an_active_verb_is_turned_into_the_attribute_of_its_object() -> None:
     paragraph = Paragraph("urn:c", "", "Ann Lee created Auron.")
     taken = asked(ExtractiveModel(), Request((paragraph,)))["urn:c"]
     assert taken.instances == [Fact("Auron", "creator", "Ann Lee", concept="urn:Comic")]
+
+
+def test_what_came_is_published_while_the_model_is_at_further_requests() -> None:
+    said = list[str]()
+
+    class Slow(ScriptedModel):
+        def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+            said.append(f"{len(prompts)} asked")
+            for index, completion in super().as_completed(prompts):
+                yield index, completion
+                said.append(f"reply {index} taken")
+
+    model = Slow(lambda _: '{"things": [], "triples": []}')
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Auron {number} lives in Bath.", id=str(number)) for number in range(20))
+        ports = {"store": kb.store, "model": model, "embedder": kb.embedder}
+        extract(**ports, loaded=(), progress=lambda _, done, all_of_them: said.append(f"{done} of {all_of_them}"))
+    assert [line for line in said if "taken" not in line] == ["20 asked", "16 of 20", "20 of 20"]
+    assert said.index("16 of 20") < said.index("reply 16 taken")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import pyoxigraph as ox
@@ -42,6 +43,7 @@ __all__ = ["Extraction", "Paragraph", "ParagraphFacts", "Request", "answered", "
 PROMPT = "poly_rag/facts"
 
 _REQUESTS_PER_PUBLISH = 16
+_REQUESTS_PER_CALL = 256  # asked together, so that workers and services go on while what came is published
 _TOKENS_PER_REQUEST = 400  # of text: its reply is about six times as long, and stays below common limits
 
 
@@ -136,13 +138,15 @@ def extract(
     ontology = mapping.read_ontology(store)
     requests = _requests(store, model, ontology, loaded)
     publisher = _Publisher(store, model, ontology, [layer for layer in ("graph", "ontology") if layer not in loaded])
-    passed = 0
-    for first in range(0, len(requests), _REQUESTS_PER_PUBLISH):
-        batch = requests[first : first + _REQUESTS_PER_PUBLISH]
-        publisher.publish(answered(batch, ontology, model=model, embedder=embedder))
-        passed += len(batch)
-        if progress:
-            progress(f"{METHOD} facts", passed, len(requests))
+    for first in range(0, len(requests), _REQUESTS_PER_CALL):
+        asked = requests[first : first + _REQUESTS_PER_CALL]
+        replies = answered(asked, ontology, model=model, embedder=embedder)
+        published = 0
+        while batch := list(islice(replies, _REQUESTS_PER_PUBLISH)):
+            publisher.publish(batch)
+            published += len(batch)
+            if progress:  # what is asked again in parts has more replies than requests
+                progress(f"{METHOD} facts", first + min(published, len(asked)), len(requests))
     return publisher.done
 
 
