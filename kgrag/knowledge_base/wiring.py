@@ -142,6 +142,16 @@ class Wiring:
         self._refuse_closed()
         return self._store.follow()
 
+    def reach_store(self) -> None:
+        """Ask the SPARQL server that the store is on, if there is one, whether it answers.
+
+        Raises:
+            StateError: the knowledge base is closed.
+            StorageFailed: it does not.
+        """
+        self._refuse_closed()
+        self._store.reach()
+
     def _refuse_closed(self) -> None:
         if self._closed:
             raise StateError("this knowledge base is closed. Open it again.")

@@ -60,7 +60,7 @@ class BackingServers:
     async def _ask(self) -> str:
         """Return which server is missing, "" where none is."""
         for name, reach in (
-            ("the SPARQL server", self._kb.store.reach),
+            ("the SPARQL server", self._kb.reach_store),
             ("the PostgreSQL server", self._kb.spaces.reach),
         ):
             try:

@@ -15,6 +15,7 @@ import pytest
 
 from kgrag.errors import CompletionMissing, ServiceUnavailable, StorageFailed
 from kgrag.llm.completion_cache import CachedModel, ahead, erase
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.llm.text_marks import marks_of
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.testing import ScriptedModel
@@ -319,11 +320,16 @@ def test_a_killed_process_pays_for_no_received_completion_twice(path):
             received = [int(worker.stdout.readline()) for _ in range(7)]
             worker.send_signal(signal.SIGKILL)
             worker.stdout.read()
+        with CachedModel(OpenAIModel("fake-1", base_url=server.url, api_key="none"), path) as model:
+            kept = {f"prompt {at}" for at in range(12) if model.known(Prompt("test/a", f"prompt {at}"))}
         server.hold_after = -1
         subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
         asked = Counter(server.prompts())
     assert len(asked) == 12
     assert all(asked[f"prompt {number}"] == 1 for number in received)
+    paid_twice = {prompt for prompt, times in asked.items() if times > 1}
+    assert len(kept) == 7
+    assert paid_twice.isdisjoint(kept) and len(paid_twice) == 2  # those under way, whose replies nobody had
 
 
 def test_what_is_kept_says_which_prompt_it_was_and_what_it_cost(path):

@@ -43,8 +43,10 @@ class Backing:
 
     def __init__(self) -> None:
         self.asked, self.seconds, self.gone = 0, 0.0, False
-        self.store = SimpleNamespace(reach=lambda: None)
         self.spaces = SimpleNamespace(reach=self._reach)
+
+    def reach_store(self) -> None:
+        """Nothing: its store is a folder."""
 
     def _reach(self) -> None:
         self.asked += 1
