@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import LISTS, Constraint, Target
 from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import XSD
 
 __all__ = ["COMPONENTS", "is_of", "typed", "values"]
@@ -50,6 +53,7 @@ _SWITCHES = frozenset({"closed", "singleLine", "uniqueLang"})
 _NODE_KINDS = frozenset(
     SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
 )
+_SUBTRACTION = late_re(r"(?<!\\)\[(?:\\.|[^\]\\])*-\[")
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
 """Components with one value, for which the store may have several terms."""
 # Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
@@ -125,10 +129,33 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
     """Return the further parameters of some components' queries."""
     if component == "pattern":
-        return {"flags": ox.Literal(plain(graph.single(node, SH + "flags")))}
+        flags = ox.Literal(plain(graph.single(node, SH + "flags")))
+        _check_pattern(graph, node, ox.Literal(plain(term)), flags)
+        return {"flags": flags}
     if component == "datatype":
         return _of_datatype(term)
     return {}
+
+
+def _check_pattern(graph: ShapesGraph, node: Node, wanted: ox.Literal, flags: ox.Literal) -> None:
+    """Refuse a regular expression that the engine would take for one that nothing matches, or for another one.
+
+    Raises:
+        InvalidRDF: it has a flag that XPath does not know, or subtracts a class of characters.
+        NotCovered: the engine cannot read it.
+    """
+    if set(flags.value) - set("smixq"):
+        raise graph.error(node, SH + "flags", f'has "{flags.value}", and the flags of XPath are s, m, i, x and q')
+    if _SUBTRACTION.search(wanted.value) and "q" not in flags.value:
+        raise graph.error(node, SH + "pattern", f'has "{wanted.value}", which subtracts characters from others')
+    if not _is_readable(wanted, flags):
+        raise graph.beyond(node, SH + "pattern", f'has "{wanted.value}", which the engine cannot read')
+
+
+@cache
+def _is_readable(wanted: ox.Literal, flags: ox.Literal) -> bool:
+    query = queries.bind("shacl/readable_pattern", wanted=wanted, flags=flags)
+    return OxigraphScratch().select(query).values() == [("true",)]
 
 
 def _of_datatype(term: Term) -> dict[str, Any]:

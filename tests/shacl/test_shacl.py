@@ -279,9 +279,13 @@ def test_a_number_that_is_too_long_for_the_store_is_judged_by_its_digits(shapes,
     assert (found(store, shape) == []) is conforms
 
 
-def test_a_pattern_that_the_store_cannot_read_shows(shapes) -> None:
-    broken = shapes('ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:pattern "(?=ahead)a" ] .')
-    assert found(store_of('ex:g { ex:a ex:p "a" . }'), broken) == [("g", "a")]
+@pytest.mark.parametrize(
+    "pattern", ['"^[a"', r'"^\\i$"', '"(?=ahead)a"', '"^[a-z-[aeiou]]$"', '"a" ; sh:flags "zz"', '"a{1,99999}"']
+)
+def test_a_pattern_that_the_store_cannot_read_accuses_no_data(shapes, pattern: str) -> None:
+    with pytest.raises(InvalidRDF, match=r"sh:(pattern|flags) has"):
+        shapes(f"ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:pattern {pattern} ] .")
+    assert shapes('ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:pattern "[-[]" ; sh:flags "q" ] .')
 
 
 def test_characters_are_counted_as_python_counts_them(shapes) -> None:

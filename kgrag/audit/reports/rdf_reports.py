@@ -28,12 +28,14 @@ _Node = ox.NamedNode | ox.BlankNode
 def as_shacl(audit: Audit) -> str:
     """Return a SHACL validation report in Turtle.
 
-    The source shape of a result is the check; a result of a user's own shape has the terms of data and shapes.
+    The source shape of a result is the check; a result of a user's own shape has the terms of data and shapes. What was
+    asked for and has no verdict breaks conformance, and is named with the reason (``aud:notDecided``).
     """
     report = ox.BlankNode("report")
     results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
     # SHACL has results of whatever severity break conformance, unlike an audit
-    triples = [*_report(report, results, conforms=not audit.totals if audit.disallowed is None else audit.conforms)]
+    clean = audit.conforms and not (audit.disallowed is None and audit.totals)
+    triples = [*_report(report, results, conforms=clean), *_undecided(report, audit)]
     for result, finding in results.items():
         if finding.terms is not None:
             triples += _of_terms(result, finding.terms)
@@ -116,6 +118,16 @@ def _report(report: _Node, results: Iterable[_Node], *, conforms: bool) -> Itera
     yield ox.Triple(report, RDF.type, _sh("ValidationReport"))
     yield ox.Triple(report, _sh("conforms"), ox.Literal("true" if conforms else "false", datatype=XSD.boolean))
     yield from (ox.Triple(report, _sh("result"), result) for result in results)
+
+
+def _undecided(report: ox.BlankNode, audit: Audit) -> Iterator[ox.Triple]:
+    """Yield what was asked for and has no verdict."""
+    for place, each in enumerate(each for each in audit.not_decided if each.asked):
+        node, shape = ox.BlankNode(f"undecided{place}"), _term(each.check)
+        yield ox.Triple(report, AUDIT.notDecided, node)
+        yield ox.Triple(node, _sh("resultMessage"), ox.Literal(f"{each.check}: {each.reason}"))
+        if isinstance(shape, ox.NamedNode):
+            yield ox.Triple(node, _sh("sourceShape"), shape)
 
 
 def _result(result: _Node, finding: AuditFinding, check: ox.NamedNode) -> Iterator[ox.Triple]:
