@@ -76,7 +76,7 @@ AUDIT = _Namespace(
     "Check Off among anchor caution conforming fix mend query rationale severity severityIn shape step together "
     "violating "
     # a report: what has no verdict
-    "notDecided "
+    "UndecidedCheck notDecided "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm SeparateOntology Term "

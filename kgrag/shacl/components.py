@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import LISTS, Constraint, Target
+from kgrag.shacl.regular_expressions import needs_backtracking
 from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
-from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import XSD
 
 __all__ = ["COMPONENTS", "is_of", "typed", "values"]
@@ -53,7 +51,6 @@ _SWITCHES = frozenset({"closed", "singleLine", "uniqueLang"})
 _NODE_KINDS = frozenset(
     SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
 )
-_SUBTRACTION = late_re(r"(?<!\\)\[(?:\\.|[^\]\\])*-\[")
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
 """Components with one value, for which the store may have several terms."""
 # Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
@@ -129,33 +126,27 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
     """Return the further parameters of some components' queries."""
     if component == "pattern":
-        flags = ox.Literal(plain(graph.single(node, SH + "flags")))
-        _check_pattern(graph, node, ox.Literal(plain(term)), flags)
-        return {"flags": flags}
+        flags = plain(graph.single(node, SH + "flags"))
+        _check_pattern(graph, node, plain(term), flags)
+        return {"flags": ox.Literal(flags)}
     if component == "datatype":
         return _of_datatype(term)
     return {}
 
 
-def _check_pattern(graph: ShapesGraph, node: Node, wanted: ox.Literal, flags: ox.Literal) -> None:
-    """Refuse a regular expression that the engine would take for one that nothing matches, or for another one.
+def _check_pattern(graph: ShapesGraph, node: Node, wanted: str, flags: str) -> None:
+    """Refuse flags that XPath does not know, and a regular expression that no store can run.
+
+    Whether the store can read it otherwise is asked when it is run.
 
     Raises:
-        InvalidRDF: it has a flag that XPath does not know, or subtracts a class of characters.
-        NotCovered: the engine cannot read it.
+        InvalidRDF: it has such a flag.
+        NotCovered: it looks around or refers back.
     """
-    if set(flags.value) - set("smixq"):
-        raise graph.error(node, SH + "flags", f'has "{flags.value}", and the flags of XPath are s, m, i, x and q')
-    if _SUBTRACTION.search(wanted.value) and "q" not in flags.value:
-        raise graph.error(node, SH + "pattern", f'has "{wanted.value}", which subtracts characters from others')
-    if not _is_readable(wanted, flags):
-        raise graph.beyond(node, SH + "pattern", f'has "{wanted.value}", which the engine cannot read')
-
-
-@cache
-def _is_readable(wanted: ox.Literal, flags: ox.Literal) -> bool:
-    query = queries.bind("shacl/readable_pattern", wanted=wanted, flags=flags)
-    return OxigraphScratch().select(query).values() == [("true",)]
+    if set(flags) - set("smixq"):
+        raise graph.error(node, SH + "flags", f'has "{flags}", and the flags of XPath are s, m, i, x and q')
+    if "q" not in flags and needs_backtracking(wanted):
+        raise graph.beyond(node, SH + "pattern", f'has "{wanted}", which looks around or refers back')
 
 
 def _of_datatype(term: Term) -> dict[str, Any]:
