@@ -100,6 +100,14 @@ def test_what_is_imported_and_not_at_hand_is_named(run) -> None:
     assert [each["check"] for each in json.loads(out)["not_decided"]] == ["https://example.org/elsewhere"]
 
 
+def test_data_do_not_conform_to_shapes_of_which_an_import_is_not_at_hand_but_do_once_it_is(run, tmp_path: Path) -> None:
+    Path("part.ttl").write_text(f"{HEAD} <part.ttl> owl:imports <https://example.org/elsewhere> . {SHORT}", "utf-8")
+    code, out = run("data.ttl", "--shapes", "part.ttl", "--format", "json")
+    assert (code, json.loads(out)["conforms"], json.loads(out)["findings"]) == (3, False, [])
+    Path("elsewhere.ttl").write_text(f"{HEAD} <https://example.org/elsewhere> a owl:Ontology .", encoding="utf-8")
+    assert run("data.ttl", "--shapes", "part.ttl", "--shapes", "elsewhere.ttl")[0] == 0
+
+
 CATALOGUE = """<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
   <uri name="https://example.org/elsewhere" uri="unread.ttl"/></catalog>"""
 
