@@ -85,7 +85,8 @@ class Document:
     Args:
         text: what is stored and what every offset refers to (line ends are line feeds).
         title: "" for none.
-        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it.
+        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it. One
+            that is added with an id is in its feed as well.
         id: what its source calls it, and what ``forget`` and citations of other documents name it by.
         media_type: of the source.
         cites, sections: identifiers or titles of what it cites, as the source has them; headings and pages.
@@ -153,8 +154,9 @@ class Place:
 
     @property
     def address(self) -> str:
-        """The web address, else the first location; "" where there is neither."""
-        return self.url or next(iter(self.locations), "")
+        """The web address, else the first location that is a file or an address, else the first; "" for none."""
+        openable = (one for one in self.locations if one.startswith("/") or "://" in one)
+        return self.url or next(openable, next(iter(self.locations), ""))
 
 
 @dataclass(frozen=True, slots=True)

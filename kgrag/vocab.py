@@ -75,6 +75,8 @@ AUDIT = _Namespace(
     # a check, and its own description
     "Check Off among anchor caution conforming fix mend query rationale severity severityIn shape step together "
     "violating "
+    # a report: what has no verdict
+    "UndecidedCheck notDecided "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm SeparateOntology Term "

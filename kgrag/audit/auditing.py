@@ -211,7 +211,7 @@ def refuse_violations(
         for draft in drafts
         if draft.kind == KG.OntologyGraph
     )
-    refused = [as_text(audit) for audit in audits if not audit.conforms or audit.undecided_though_asked]
+    refused = [as_text(audit) for audit in audits if not audit.conforms]
     if refused:
         reports = "\n\n".join(refused)
         raise ShapeViolation(f"{len(refused)} of {len(audits)} ontologies do not conform to '{profile}'.\n\n{reports}")

@@ -102,8 +102,13 @@ class Audit:
 
     @property
     def conforms(self) -> bool:
-        """Whether no finding is too bad to conform: in an audit, no violation. Undecided checks do not count."""
-        return not (self.at_or_above(self.conforms_below) if self.disallowed is None else self.disallowed)
+        """Whether all that was asked for has a verdict, and no finding is too bad: in an audit, no violation."""
+        return not (self.departs or self.undecided_though_asked)
+
+    @property
+    def departs(self) -> bool:
+        """Whether a finding is too bad to conform."""
+        return bool(self.at_or_above(self.conforms_below) if self.disallowed is None else self.disallowed)
 
     @property
     def undecided_though_asked(self) -> bool:

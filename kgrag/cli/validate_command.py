@@ -138,7 +138,7 @@ def validate(
         lines.end(found)
     else:
         print_report(found, format_, output)
-    if not found.conforms if fail_on is None else found.at_or_above(fail_on.value):
+    if found.departs if fail_on is None else found.at_or_above(fail_on.value):
         raise typer.Exit(1)
     if found.undecided_though_asked:
         raise typer.Exit(3)

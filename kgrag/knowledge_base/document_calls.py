@@ -92,9 +92,9 @@ class DocumentCalls(ProfileCalls):
     ) -> IngestReport:
         """Add a document; one with an id, location or URL takes the place of the document that had it before.
 
-        A document with a ``location`` is at that place and not at that of its id in the feed: ``remove`` and the count
-        of the feed do not know it, and ``forget`` takes it by its location or id. Leave it empty where the id is to
-        count, and put an address that a person can open into ``url``.
+        A document with an id is in the feed, whatever else it has: ``remove`` and the count of the feed know it, and
+        another one with that id replaces it. A ``location`` is one more place of it; who is replaced in the feed goes
+        from there too, unless a folder has that place that was ingested or synced, which is left to the next sync.
 
         Args:
             document: text, and what is known of it.

@@ -5,7 +5,7 @@ kind        root                                       its documents
 ==========  =========================================  ===========================================
 ``folder``  a folder that was ingested or synced       those of all its files
 ``files``   a folder of which files were ingested      those of these files
-``feed``    the name of a feed (``KnowledgeBase.add``)  those that were added with an id
+``feed``    the name of a feed (``KnowledgeBase.add``)  those that were added with an id, also with a location
 ==========  =========================================  ===========================================
 
 A place belongs to the source with the longest root that it is in, so no two sources have one. A folder inside of a
@@ -37,6 +37,7 @@ __all__ = [
     "counted",
     "entry",
     "folder_of",
+    "in_feed",
     "left_empty",
     "move",
     "named",
@@ -178,10 +179,10 @@ def note_places(store: TripleStore, places: Iterable[str]) -> list[Source]:
     feeds, folders = set(), set()
     for place in places:
         if _owner(place, sources) is None:
-            before, mark, _ = place.partition("#")
+            before = place.partition("#")[0]
             if Path(before).is_absolute():
                 folders.add(before.rpartition(os.sep)[0] or os.sep)
-            elif mark and os.sep not in before and ":" not in before:
+            elif in_feed(place):
                 feeds.add(before)
     outer = [each for each in sorted(folders) if not any(_contains(other, each) for other in folders - {each})]
     new = []
@@ -193,6 +194,12 @@ def note_places(store: TripleStore, places: Iterable[str]) -> list[Source]:
         sources = [*(each for each in sources if each not in inside), source]
         new.append(source)
     return new
+
+
+def in_feed(place: str) -> bool:
+    """Return whether a place is that of an id in a feed, and not a file, an address or a relative path."""
+    before, mark, _ = place.partition("#")
+    return bool(mark and before) and os.sep not in before and ":" not in before
 
 
 def rename(store: TripleStore, name: str, new: str) -> str:

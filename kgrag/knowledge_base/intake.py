@@ -15,8 +15,8 @@ Updates run: ``documents/misplaced``, ``documents/staying``.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError
-from kgrag.knowledge_base import forgetting
+from kgrag.knowledge_base import document_sources, forgetting
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.model import Document
 from kgrag.ports import TripleStore, VectorSpaces
@@ -146,7 +146,9 @@ def _intents(going: Departures, store: TripleStore) -> list[ox.Quad]:
 
 
 def of_feed(source: Iterable[object], feed: str) -> Iterator[Document]:
-    """Yield documents with their places in a feed: its name and their id, or their URL.
+    """Yield documents with their places in a feed: its name and their id (``documents.places_of``), else their URL.
+
+    One with an id is in the feed also where it came with a location, which is one more place of it.
 
     Raises:
         InputError: something is no document or has no text, or the name of the feed is none.
@@ -160,8 +162,7 @@ def of_feed(source: Iterable[object], feed: str) -> Iterator[Document]:
             raise InputError(f"document {number} ({document.id or document.title or 'without id'}) has no text.")
         own = f"{feed}#{document.id}" if document.id else ""
         location = document.location or own or document.url
-        source_name = feed if location == own else ""
-        yield replace(document, text=cleaned(document.text), location=location, source=source_name)
+        yield replace(document, text=cleaned(document.text), location=location, source=feed if own else "")
 
 
 @dataclass(slots=True)
@@ -209,7 +210,7 @@ class Settling:
             yield
         there = listed(self.store, [_graph(iri, self.store) for iri, _ in arrived])
         refused = {iri for iri, _ in arrived if _graph(iri, self.store) not in there}
-        self._refused |= {document.location for iri, document in arrived if iri in refused}
+        self._refused |= {at for iri, document in arrived if iri in refused for at in documents.places_of(document)}
         returned = before.keys() - self._waiting.keys() - going.keys()
         _stay([*returned, *(lost for lost in going if lost[0] in refused)], self.store)
         self.take({lost: came for lost, came in going.items() if lost[0] not in refused})
@@ -217,6 +218,8 @@ class Settling:
     def take(self, going: Departures) -> None:
         """Take places from documents, but those to which nothing came after all."""
         staying = [lost for lost, came in going.items() if came and came in self._refused]
+        kept = {document for document, place in staying if document_sources.in_feed(place)}
+        staying += [lost for lost, came in going.items() if not came and lost[0] in kept]
         going = {lost: came for lost, came in going.items() if lost not in staying}
         _stay(staying, self.store)
         forgotten, misplaced = _depart(going, self.store, self.spaces)
@@ -224,13 +227,26 @@ class Settling:
         self.misplaced += misplaced
 
     def _lost_to_feed(self, arrived: Sequence[tuple[str, Document]]) -> Departures:
-        latest = {document.location: iri for iri, document in arrived if document.location}
-        earlier = {
-            (iri, document.location): document.location
-            for iri, document in arrived
-            if latest.get(document.location, iri) != iri
-        }
-        return earlier | self._lost({location: {location: {iri}} for location, iri in latest.items()})
+        """Return what is lost to documents of a feed; who loses its id there loses what else no source has."""
+        placed = [(iri, place) for iri, document in arrived for place in documents.places_of(document)]
+        latest = {place: iri for iri, place in placed}
+        lost = {(iri, place): place for iri, place in placed if latest[place] != iri}
+        lost |= self._lost({place: {place: {iri}} for place, iri in latest.items()})
+        replaced = {iri for iri, place in lost if document_sources.in_feed(place)}
+        for iri, location in self._further_places(placed, replaced):
+            if iri in replaced or latest.get(location) != iri:
+                lost.setdefault((iri, location), "")
+        return lost
+
+    def _further_places(self, placed: Sequence[tuple[str, str]], replaced: Set[str]) -> Iterator[tuple[str, str]]:
+        """Yield the places that no source has, of documents that are replaced in a feed, or come to two places."""
+        arrived = Counter(iri for iri, _ in placed)
+        asked = sorted(replaced | {iri for iri, count in arrived.items() if count > 1})
+        sources = document_sources.registered(self.store) if asked else []
+        stored = [(iri, place) for iri, places in _recorded(asked, self.store).items() for place in sorted(places)]
+        for iri, location in [*stored, *(each for each in placed if each[0] in replaced)]:
+            if not any(source.has(location) for source in sources):
+                yield iri, location
 
     def _lost_to_files(self, arrived: Sequence[tuple[str, Document]], last: bool) -> Departures:
         """Return what is lost to the files that are now read to their ends; what is lost to the open one waits."""

@@ -58,8 +58,8 @@ class ReasoningCalls(Wiring):
                 but sh:Debug and sh:Trace.
 
         Returns:
-            The results. ``conforms`` says that there is none of such a severity; ``not_decided`` names the shapes
-            that could not be read or run, of which nothing is known.
+            The results. ``conforms`` says that there is none of such a severity, and that each shape has a verdict;
+            ``not_decided`` names the shapes that could not be read or run, of which nothing is known.
 
         Raises:
             InputError: there is no such graph, shape or rules, nothing to validate, or no shapes.

@@ -80,8 +80,9 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     found = validate_data(data, read, name=name, options=options, prefixes=prefixes, each=each)
-    # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
-    absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
+    # an import may be of no use to the shapes, but nobody knows that who has not read it
+    reason = "is not at hand, and was not fetched. Name a file of it with --shapes, or in a catalogue (--catalog)"
+    absent = [Undecided(iri, reason, asked=True) for iri in missing]
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
     return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))

@@ -7,6 +7,9 @@ components: a cycle of *n* classes has n² pairs, and joining them takes n³ ope
 
 Sources: RDF 1.1 Semantics (W3C 2014), section 9.2.1; OWL 2 Web Ontology Language Profiles (W3C 2012), section 4.3.
 
+That a literal is of a datatype (dt-type2) is no triple here; that it is not (dt-not-type) is found where its own
+datatype, a range or an owl:allValuesFrom demands it.
+
 Deviations: conclusions that are true of every term (``?x a rdfs:Resource``, ``?c rdfs:subClassOf ?c``) and the axioms
 of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part, but what follows
 about one, which no other graph could name, is left out. A position of a list keeps the name that was written there,
@@ -19,7 +22,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import pyoxigraph as ox
@@ -30,6 +35,7 @@ from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft, Term, plain
 from kgrag.ports import TripleStore, Workbench
 from kgrag.reasoning.reachability import reachable
+from kgrag.reasoning.value_spaces import DATATYPES, is_value_of
 from kgrag.resources import closest
 from kgrag.vocab import KG, OWL, RDF, RDFS, Names, local_name
 
@@ -143,7 +149,7 @@ def materialise(
     rounds = _run_to_the_end(bench, profile, len(before))
     new = (triple for triple in bench.triples(_CLOSURE) if triple not in before)
     conclusions = {triple for triple in new if _is_informative(triple, blank)}
-    contradictions = _contradictions(bench) if profile == "owl-rl" else ()
+    contradictions = _contradictions(bench, triples) if profile == "owl-rl" else ()
     return Inferences(tuple(sorted(conclusions, key=str)), contradictions, rounds)
 
 
@@ -158,7 +164,7 @@ def follows(bench: Workbench, triples: Sequence[ox.Triple], what: ox.Triple | Co
     _fill(bench, triples)
     _run_to_the_end(bench, profile, len(triples))
     if isinstance(what, Contradiction):
-        return what in _contradictions(bench)
+        return what in _contradictions(bench, triples)
     return any(triple == what for triple in bench.triples(_CLOSURE))
 
 
@@ -202,7 +208,7 @@ def contradictions_in(bench: Workbench, triples: Sequence[ox.Triple]) -> tuple[C
     """Return the contradictions among triples as they are, without what follows from them."""
     _fill(bench, triples)
     _list_members(bench)
-    return _contradictions(bench)
+    return _contradictions(bench, triples)
 
 
 def _fill(bench: Workbench, triples: Iterable[ox.Triple]) -> None:
@@ -224,9 +230,21 @@ def _run(bench: Workbench, rule: Rule) -> None:
                 bench.change(update)
 
 
-def _contradictions(bench: Workbench) -> tuple[Contradiction, ...]:
+def _contradictions(bench: Workbench, stated: Iterable[ox.Triple]) -> tuple[Contradiction, ...]:
+    """Return the contradictions in the closure; literals are read as they are stated, since a store rewrites some."""
     rows = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS)).values()
-    return tuple(Contradiction(*row) for row in rows)
+    asked = queries.bind("inference/literals_of_datatypes", closure=_CLOSURE, datatypes=sorted(DATATYPES, key=str))
+    wanted: Iterable[_Row] = chain(
+        ((t.subject, t.object, t.object.datatype) for t in stated if isinstance(t.object, ox.Literal)),
+        bench.select(asked),
+    )
+    mistyped = {
+        Contradiction("dt-not-type", plain(focus), value.value, plain(datatype))
+        for focus, value, datatype in wanted
+        if isinstance(value, ox.Literal) and isinstance(datatype, ox.NamedNode) and not is_value_of(value, datatype)
+    }
+    found = [*(Contradiction(*row) for row in rows), *sorted(mistyped, key=astuple)]
+    return tuple(sorted(found, key=attrgetter("rule")))
 
 
 def _run_to_the_end(bench: Workbench, profile: str, stated: int) -> int:

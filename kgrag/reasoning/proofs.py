@@ -147,7 +147,7 @@ def _terms(conclusion: ox.Triple | Contradiction) -> list[Term]:
     if isinstance(conclusion, ox.Triple):
         return [conclusion.subject, conclusion.object, conclusion.predicate]
     texts = (conclusion.focus, conclusion.value, conclusion.other)
-    return [ox.NamedNode(text) for text in texts if re.match(r"[A-Za-z][\w+.-]*:", text)]
+    return [ox.NamedNode(text) for text in texts if re.fullmatch(r"[A-Za-z][\w+.-]*:[^\s<>\"{}|\\^`]*", text)]
 
 
 class _Steps:

@@ -171,7 +171,9 @@ class DocumentIntake:
     def _note_sources(self, batch: list[Document], last: bool) -> None:
         store = self.kb.store
         if self._folder_pass is None:
-            document_sources.note_places(store, {document.location for document in batch} - {""})
+            document_sources.note_places(
+                store, {documents.places_of(one)[0] for one in batch if documents.places_of(one)}
+            )
         elif last and (source := document_sources.planned(store, self._folder_pass.folder, self.options.source)):
             document_sources.note_folder(store, source, synced=True, since=self._since)
 

@@ -11,7 +11,7 @@ Queries read: ``catalogue/is_ontology``, ``catalogue/kind_of``, ``catalogue/size
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -72,6 +72,9 @@ class ServedDataset(Protocol):
 
     def is_ontology(self, graph: str) -> bool:
         """Return whether a graph is listed as an ontology, or declares one or a class."""
+
+    def refuse_own(self, graphs: Iterable[str]) -> None:
+        """Refuse to write to graphs of the program's own making. Raises Problem."""
 
     def update(self, update: str, base: str) -> None:
         """Run an update. Raises InvalidSPARQL."""
@@ -143,6 +146,11 @@ class CataloguedDataset:
         """Return what the catalogue and the graph itself state."""
         node = ox.NamedNode(self.stored_as(graph))
         return self._store.ask(queries.bind("catalogue/is_ontology", catalogue=self._store.names.catalogue, graph=node))
+
+    def refuse_own(self, graphs: Iterable[str]) -> None:
+        """Refuse to write to graphs that are neither data nor ontologies. Raises Problem."""
+        for graph in graphs:
+            self._writable(graph)
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
         """Run an update and bring the catalogue up to date, in one transaction."""
@@ -222,6 +230,9 @@ class PlainDataset:
     def is_ontology(self, graph: str) -> bool:  # noqa: ARG002
         """Return False: nothing is judged here."""
         return False
+
+    def refuse_own(self, graphs: Iterable[str]) -> None:
+        """Refuse nothing: it has no graphs of its own."""
 
     def update(self, update: str, base: str) -> None:
         """Run an update."""

@@ -379,6 +379,10 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
             )
         key.check_graphs(sorted(stored))
         text = targets.text
+    if key.rights < Rights.ADMIN:
+        dataset.refuse_own(sorted(stored or ()))
+        if stored is None and reading.words & {"CLEAR", "DROP"} and reading.words & {"ALL", "NAMED"}:
+            dataset.refuse_own([dataset.names.catalogue.value])
     searches = bool(reading.words & _SEARCHING_WORDS)
     is_tried = searches and key.rights < Rights.ADMIN
     return _CheckedUpdate(text, stored, searches, is_tried=is_tried, words=reading.words)

@@ -10,12 +10,10 @@ Query read: ``shacl/subclasses``.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import pyoxigraph as ox
@@ -25,6 +23,7 @@ from kgrag.late_patterns import late_re
 from kgrag.model import Term
 from kgrag.ports import TripleStore
 from kgrag.shacl.compiled_shapes import Constraint, Target
+from kgrag.shacl.regular_expressions import python_search
 from kgrag.vocab import RDF, XSD
 
 __all__ = ["uncertain"]
@@ -34,8 +33,6 @@ Values = Collection[Term]
 _INTEGER = late_re(r"-?[0-9]{1,18}")
 _DECIMAL = late_re(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 _DATE_TIME = late_re(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3,6})?Z?")
-_PLAIN_PATTERN = late_re(r"(?!.*([*+?}]\+|\(\?|\[[^]]*\[))[]A-Za-z0-9^$()[{}|*+?.,:/_-]*")
-"""Regular expressions that mean the same to Python and to the store."""
 
 
 def uncertain(constraints: Sequence[Constraint], store: TripleStore) -> list[Constraint]:
@@ -179,7 +176,7 @@ def _integer(term: Term) -> int | None:
 
 
 def _pattern(wanted: ox.Literal) -> Callable[[Values], bool] | None:
-    matches = _compiled(wanted.value)
+    matches = python_search(wanted.value)
     if matches is None:
         return None
     return _each(
@@ -189,15 +186,6 @@ def _pattern(wanted: ox.Literal) -> Callable[[Values], bool] | None:
             and matches(value.value) is not None
         )
     )
-
-
-@cache
-def _compiled(pattern: str) -> Callable[[str], object] | None:
-    if not _PLAIN_PATTERN.fullmatch(pattern):
-        return None
-    with suppress(re.error):
-        return re.compile(pattern).search
-    return None
 
 
 _TESTS: dict[str, Callable[[Any], Callable[[Values], bool] | None]] = {

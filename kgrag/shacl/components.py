@@ -14,6 +14,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import LISTS, Constraint, Target
+from kgrag.shacl.regular_expressions import needs_backtracking
 from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
 from kgrag.vocab import XSD
 
@@ -125,10 +126,27 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
     """Return the further parameters of some components' queries."""
     if component == "pattern":
-        return {"flags": ox.Literal(plain(graph.single(node, SH + "flags")))}
+        flags = plain(graph.single(node, SH + "flags"))
+        _check_pattern(graph, node, plain(term), flags)
+        return {"flags": ox.Literal(flags)}
     if component == "datatype":
         return _of_datatype(term)
     return {}
+
+
+def _check_pattern(graph: ShapesGraph, node: Node, wanted: str, flags: str) -> None:
+    """Refuse flags that XPath does not know, and a regular expression that no store can run.
+
+    Whether the store can read it otherwise is asked when it is run.
+
+    Raises:
+        InvalidRDF: it has such a flag.
+        NotCovered: it looks around or refers back.
+    """
+    if set(flags) - set("smixq"):
+        raise graph.error(node, SH + "flags", f'has "{flags}", and the flags of XPath are s, m, i, x and q')
+    if "q" not in flags and needs_backtracking(wanted):
+        raise graph.beyond(node, SH + "pattern", f'has "{wanted}", which looks around or refers back')
 
 
 def _of_datatype(term: Term) -> dict[str, Any]:

@@ -7,7 +7,8 @@ violating value are focus nodes. Two counts decide: that of the focus nodes, and
 Rows are ordered by their graphs only: Oxigraph ends the process when it sorts numbers among other literals, since its
 order of these has cycles. The caller sorts them.
 
-Queries: ``shacl/<component>``, ``shacl/focus_count``, ``shacl/subclasses``, ``shacl/uses``, ``catalogue/kinds``.
+Queries: ``shacl/<component>``, ``shacl/focus_count``, ``shacl/readable_pattern``, ``shacl/subclasses``,
+``shacl/uses``, ``catalogue/kinds``.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.errors import InvalidRDF
 from kgrag.model import Table, Term
 from kgrag.ports import TripleStore
 from kgrag.shacl.compiled_shapes import Constraint, Target
+from kgrag.shacl.regular_expressions import engine_expression, python_search
 from kgrag.shacl.shapes_graph import PropertyPath, is_step
+from kgrag.shacl.sparql_constraints import regular_expressions
 from kgrag.shacl.written_literals import MARK, marked
 
 __all__ = ["ConstraintQueries", "Row", "Where", "named", "rows"]
@@ -94,6 +98,8 @@ class ConstraintQueries:
             return [*kept, *([ox.NamedNode(MARK + wanted.value)] if self.copy else [])]
         if constraint.component == "hasValue":
             return self._kept(wanted)
+        if constraint.component == "pattern" and "q" not in constraint.values["flags"].value:
+            return ox.Literal(engine_expression(wanted.value))
         return [kept for term in wanted for kept in self._kept(term)] if constraint.component == "in" else wanted
 
     def _kept(self, term: Term) -> list[Term]:
@@ -115,6 +121,34 @@ class ConstraintQueries:
             "merged": self.merged,
             "catalogue": self.store.names.catalogue,
         }
+
+    def refuse_unreadable(self, constraint: Constraint) -> None:
+        """Refuse a regular expression that the store cannot read: it would match nothing, in silence.
+
+        Raises:
+            InvalidRDF: there is one in the constraint, or in a shape within it.
+        """
+        for each in constraint.each():
+            if each.component == "pattern":
+                stated, flags = (each.values[name].value for name in ("wanted", "flags"))
+                self._refuse_unreadable(each, stated, flags, self._wanted(each))
+            for expression, flags in regular_expressions(each.select):
+                self._refuse_unreadable(each, expression, flags, ox.Literal(expression))
+
+    def _refuse_unreadable(self, constraint: Constraint, stated: str, flags: str, asked: ox.Literal) -> None:
+        if python_search(stated) is not None and not flags:
+            return
+        query = queries.bind("shacl/readable_pattern", wanted=asked, flags=ox.Literal(flags))
+        if query not in self.counts:
+            ((read,),) = self.store.select(query)
+            self.counts[query] = int(read is not None)
+        if not self.counts[query]:
+            name = "sh:select" if constraint.select else "sh:pattern"
+            with_flags = f" with the flags {ox.Literal(flags)}" if flags else ""
+            raise InvalidRDF(
+                f"shape {constraint.shape}: {name} has {ox.Literal(stated)}{with_flags}, which the store cannot read "
+                "as a regular expression of XPath."
+            )
 
     def kinds(self) -> frozenset[Term | None]:
         """Return the kinds of graphs that the catalogue lists."""

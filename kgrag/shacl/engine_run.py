@@ -137,7 +137,9 @@ def _as_far_as_decided(
             _refuse_mismatch(constraint.each(), merged=merged)
             yield from list(run.check(constraint))
         except (InvalidRDF, InvalidSPARQL) as error:
-            undecided[constraint.shape] = str(error)
+            known = undecided.get(constraint.shape, "")
+            if str(error) not in known:
+                undecided[constraint.shape] = f"{known} {error}".strip()
 
 
 def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None:
@@ -170,7 +172,8 @@ class _ValidationRun:
         return self.asker.merged
 
     def check(self, constraint: Constraint) -> Iterator[Violation]:
-        """Yield the violations of one constraint."""
+        """Yield the violations of one constraint. Raises InvalidRDF: a regular expression of it cannot be read."""
+        self.asker.refuse_unreadable(constraint)
         columns = ("graph", "focus", "path", "value", "other")
         ordered = sorted(self._rows(constraint), key=lambda row: [str(row.get(name) or "") for name in columns])
         times = self._times(constraint) if ordered and constraint.steps else {}

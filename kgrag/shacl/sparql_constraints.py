@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
@@ -20,17 +21,73 @@ from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
 from kgrag.sparql.syntax import Scope, Variable
 from kgrag.vocab import OWL, PREFIXES, RDF
 
-__all__ = ["asks_in_graphs", "over_union", "select_text"]
+if TYPE_CHECKING:
+    from kgrag.sparql.tokens import Token
+
+__all__ = ["asks_in_graphs", "over_union", "regular_expressions", "select_text"]
 
 _THIS = Variable("this")
 _WELL_KNOWN = {name: PREFIXES[name] for name in ("dcterms", "owl", "prov", "rdf", "rdfs", "skos", "xsd")} | {"sh": SH}
 _REFUSED = late_re(
     r"(?<![:?$\w-])(MINUS|VALUES|SERVICE|FROM|LIMIT|OFFSET|LATERAL|AS\s*[?$]this)\b", flags=re.IGNORECASE
 )
+_CALLS_REGEX = late_re(r"(?i)\b(?:REGEX|REPLACE)\b")
+_FLAGS_AT = {"REGEX": 2, "REPLACE": 3}
+"""Which argument of a call has the flags, from 0."""
 _OWN = late_re(r"[?$](shapesGraph|currentShape|failure)\b")
 _PLAIN = frozenset({"exists", "graph", "group", "not exists", "optional", "union"})
 _QUOTED = r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|<[^<>\s]*>|\#[^\n]*"""
 _PATTERN_BEGINS = late_re(rf"{_QUOTED}|\bEXISTS\b[^{{]*\{{|(?P<begin>\bWHERE\b|\{{)", flags=re.IGNORECASE | re.DOTALL)
+
+
+def regular_expressions(select: str) -> list[tuple[str, str]]:
+    """Return the regular expressions that a SELECT writes out in REGEX and REPLACE, each with its flags ("" = none).
+
+    One that it computes is not among them.
+    """
+    if not _CALLS_REGEX.search(select):
+        return []
+    from kgrag.sparql.tokens import tokens
+
+    cut = list(tokens(select))
+    found = []
+    for name, bracket, place in zip(cut, cut[1:], range(2, len(cut)), strict=False):
+        if name.kind != "word" or bracket.kind != "(" or name.text.upper() not in _FLAGS_AT:
+            continue
+        arguments = _arguments(cut[place:])
+        at = _FLAGS_AT[name.text.upper()]
+        expression = _string(arguments[1:2])
+        if expression is not None:
+            found.append((expression, _string(arguments[at : at + 1]) or ""))
+    return found
+
+
+def _arguments(cut: Sequence[Token]) -> list[list[Token]]:
+    """Return the arguments of a call, behind whose opening bracket some tokens begin."""
+    from kgrag.sparql.tokens import CLOSING, OPENING
+
+    arguments: list[list[Token]] = [[]]
+    depth = 1
+    for token in cut:
+        depth += (token.kind in OPENING) - (token.kind in CLOSING)
+        if not depth:
+            break
+        if depth == 1 and token.kind == ",":
+            arguments.append([])
+        else:
+            arguments[-1].append(token)
+    return arguments
+
+
+def _string(arguments: Sequence[Sequence[Token]]) -> str | None:
+    """Return the text of an argument that is a string and no more."""
+    from kgrag.sparql.tokens import unescaped
+
+    if not arguments or [token.kind for token in arguments[0]] != ["string"]:
+        return None
+    text = arguments[0][0].text
+    marks = 3 if text[:3] in ('"""', "'''") else 1
+    return unescaped(text[marks:-marks])
 
 
 def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:

@@ -25,6 +25,9 @@ _MAX_CHARACTERS = 20_000
 """Of a text that is read here: longer ones are written by programs, and take long to read."""
 _MAX_LINE_CHARACTERS = 160
 _PLACE = late_re(r"line (\d+), column (\d+)")
+_NEAR = r"line \d+, column \d+(?: near .*['\"]|, at the end)"
+_STOPPED = late_re(rf"(?s){_NEAR}: (.*)\. Correct the text there\.")
+"""What the engine's parser says (``kgrag.store.engine``)."""
 _UPDATE_WORDS = frozenset({"ADD", "CLEAR", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "LOAD", "MOVE", "WITH"})
 
 _Prefixes = Mapping[str, str]
@@ -55,7 +58,7 @@ class Help:
 def helped(
     error: InvalidSPARQL, text: str, *, prefixes: _Prefixes, known: _Prefixes, update: bool = False
 ) -> InvalidSPARQL:
-    """Return the error of a text that does not parse with what is wrong with it; the error itself where that is unsure.
+    """Return the error of a text that does not parse with what is wrong with it, or where, if that is unsure.
 
     Args:
         error: that of the engine.
@@ -64,9 +67,13 @@ def helped(
         known: those that can be proposed where one is not declared.
         update: whether it was sent as an update.
     """
-    found = help_for(text, prefixes=prefixes, known=known, update=update, near=_offset(error, text))
+    near = _offset(error, text, prefixes)
+    found = help_for(text, prefixes=prefixes, known=known, update=update, near=near)
     if found is None:
-        return error
+        stopped = _STOPPED.fullmatch(str(error))
+        if near is None or stopped is None:
+            return error
+        found = Help(stopped[1], "Correct the text there", near, near + 1)
     line = text.count("\n", 0, found.start) + 1
     column = found.start - text.rfind("\n", 0, found.start)
     mend = None if found.mend is None else (found.mend.start, found.mend.end, found.mend.text)
@@ -93,13 +100,15 @@ def with_declarations(text: str, prefixes: _Prefixes) -> str:
     return "".join(f"PREFIX {prefix}: <{prefixes[prefix]}> " for prefix in missing) + text
 
 
-def _offset(error: InvalidSPARQL, text: str) -> int:
-    """Return where the engine stopped; the end of the text where it does not say."""
+def _offset(error: InvalidSPARQL, text: str, prefixes: _Prefixes) -> int | None:
+    """Return where the engine stopped in a text, which it read with declarations before it; None: it does not say."""
     place = _PLACE.match(str(error))
     if place is None:
-        return len(text)
-    lines = text.split("\n")
-    return min(sum(len(line) + 1 for line in lines[: int(place[1]) - 1]) + int(place[2]) - 1, len(text))
+        return None
+    whole = with_declarations(text, prefixes)
+    lines = whole.split("\n")
+    at = sum(len(line) + 1 for line in lines[: int(place[1]) - 1]) + int(place[2]) - 1
+    return max(min(at - (len(whole) - len(text)), len(text)), 0)
 
 
 def help_for(
@@ -160,7 +169,8 @@ def _fault(text: str, prefixes: _Prefixes) -> tuple[int, str | None]:
         reader.declared.update(prefixes)
         query = reader.query()
     except InvalidSPARQL as error:
-        return _offset(error, text), _PLACE.sub("", str(error)).removeprefix(": ")
+        at = _offset(error, text, {})
+        return len(text) if at is None else at, _PLACE.sub("", str(error)).removeprefix(": ")
     except RecursionError:
         return len(text), None
     problems = [(each.place.start, each.message) for each in query.problems if each.rule != "undeclared-prefix"]

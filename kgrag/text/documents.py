@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ __all__ = [
     "page",
     "page_of",
     "places",
+    "places_of",
     "spans",
     "titles",
 ]
@@ -87,6 +89,17 @@ def document_iri(document: Document, names: Names) -> ox.NamedNode:
     return names.document(document.text, document.title, *stated)
 
 
+def places_of(document: Document) -> list[str]:
+    """Return the places that hold a document: that of its id in a feed, and where else it is; [] where there is none.
+
+    >>> places_of(Document("Oats.", id="7", source="crm", location="https://example.org/7"))
+    ['crm#7', 'https://example.org/7']
+    """
+    in_feed = document.id and document.source and not {"#", os.sep} & set(document.source)
+    places = [f"{document.source}#{document.id}"] if in_feed else []
+    return list(dict.fromkeys(filter(None, [*places, document.location])))
+
+
 def document_draft(
     document: Document, chunks: Sequence[Chunk], *, names: Names, parameters: str = "", record: bool = False
 ) -> GraphDraft:
@@ -107,7 +120,7 @@ def document_draft(
         triples.extend(_chunk_triples(piece, iri, names.chunk(iri, piece.start, piece.end)))
     triples.extend(_link_triples(document, chunks, iri, names))
     described = [
-        (KG.location, document.location),
+        *((KG.location, place) for place in places_of(document)),
         (KG.readFrom, document.source),
         (KG.parameters, parameters),
         # Also in the catalogue, where a duplicate of the document adds its own.

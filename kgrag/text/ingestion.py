@@ -211,7 +211,8 @@ class _Drafting:
         if known or stored == self.cutting.parameters_of(document):
             self.counts["duplicates" if known else "unchanged"] += 1
             # The stored document only gains a place.
-            values = ((KG.location, document.location), (KG.readFrom, document.source))
+            places = ((KG.location, place) for place in documents.places_of(document))
+            values = (*places, (KG.readFrom, document.source))
             described = [(term, ox.Literal(value)) for term, value in values if value]
             return CutDocument(GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described), 0)
         made = done or self.cutting.cut(document, self.store.names)

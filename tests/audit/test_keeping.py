@@ -1,17 +1,19 @@
 """What an audit leads to: kept graphs, mends, and a gate."""
 
+from dataclasses import replace
+
 import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.audit import AuditOptions, load_checks
+from kgrag.audit import AuditOptions, Undecided, load_checks
 from kgrag.audit.auditing import refuse_violations
 from kgrag.errors import InputError, InvalidRDF, ShapeViolation
 from kgrag.knowledge_base import audit_runs
 from kgrag.model import GraphDraft
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.scratch import OxigraphScratch
-from kgrag.vocab import KG, PROV
+from kgrag.vocab import AUDIT, KG, PROV
 from tests.audit.conftest import FLAWED, HEAD, ONTOLOGY
 
 SPACED = ONTOLOGY + 'ex:A a owl:Class ; rdfs:label " barley "@en .\n'
@@ -24,6 +26,21 @@ def test_a_kept_audit_is_a_graph_that_conforms_to_its_shape(kb: KnowledgeBase, w
     iri = audit_runs.keep(kb.store, found, began=BEGAN)
     results = kb.query(f"SELECT ?r WHERE {{ GRAPH <{iri}> {{ ?r a <http://www.w3.org/ns/shacl#ValidationResult> }} }}")
     assert len(results) == len(found.findings)  # type: ignore[arg-type]
+    assert kb.doctor() == []
+
+
+def test_a_kept_audit_names_what_was_asked_for_and_has_no_verdict_and_does_not_conform(
+    kb: KnowledgeBase, write
+) -> None:
+    kb.load(write(ONTOLOGY))
+    undecided = Undecided("LOG-01", "took too long", asked=True)
+    kept = audit_runs.keep(kb.store, replace(kb.audit(), not_decided=(undecided,)), began=BEGAN)
+    ((ok, check, why),) = kb.query(  # type: ignore[misc]
+        "PREFIX sh: <http://www.w3.org/ns/shacl#> SELECT ?ok ?check ?why "
+        f"{{ GRAPH <{kept}> {{ ?r sh:conforms ?ok ; <{AUDIT.notDecided.value}> ?u ."
+        " ?u sh:sourceShape ?check ; sh:resultMessage ?why } }"
+    )
+    assert [ok.value, check.value, why.value] == ["false", f"{AUDIT.prefix}LOG-01", "LOG-01: took too long"]
     assert kb.doctor() == []
 
 

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase, cli
 from kgrag.errors import InputError
+from kgrag.vocab import AUDIT
 
 HEAD = """
 @prefix ex: <https://example.org/> .
@@ -20,6 +22,7 @@ NAMED = "ex:Named a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:p
 SHORT = "ex:Short a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:maxLength 3 ] ."
 UNREAD = "ex:Odd a sh:NodeShape ; sh:targetClass ex:Person ; sh:nodekind sh:IRI ."
 INT = "http://www.w3.org/2001/XMLSchema#int"
+PREFIXES = {"sh": "http://www.w3.org/ns/shacl#", "aud": AUDIT.prefix}
 BOB, NAMED_SHAPE = "https://example.org/bob", "https://example.org/Named"
 
 
@@ -97,6 +100,14 @@ def test_what_is_imported_and_not_at_hand_is_named(run) -> None:
     assert [each["check"] for each in json.loads(out)["not_decided"]] == ["https://example.org/elsewhere"]
 
 
+def test_data_do_not_conform_to_shapes_of_which_an_import_is_not_at_hand_but_do_once_it_is(run, tmp_path: Path) -> None:
+    Path("part.ttl").write_text(f"{HEAD} <part.ttl> owl:imports <https://example.org/elsewhere> . {SHORT}", "utf-8")
+    code, out = run("data.ttl", "--shapes", "part.ttl", "--format", "json")
+    assert (code, json.loads(out)["conforms"], json.loads(out)["findings"]) == (3, False, [])
+    Path("elsewhere.ttl").write_text(f"{HEAD} <https://example.org/elsewhere> a owl:Ontology .", encoding="utf-8")
+    assert run("data.ttl", "--shapes", "part.ttl", "--shapes", "elsewhere.ttl")[0] == 0
+
+
 CATALOGUE = """<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
   <uri name="https://example.org/elsewhere" uri="unread.ttl"/></catalog>"""
 
@@ -113,9 +124,32 @@ def test_junit_has_a_case_for_every_shape_whether_it_fails_passes_or_is_not_deci
     cases = {case.get("name", ""): [part.tag for part in case] for case in ElementTree.fromstring(out).iter("testcase")}
     assert cases == {
         "https://example.org/Named": ["failure"],
-        "https://example.org/Odd": ["skipped"],
+        "https://example.org/Odd": ["error"],
         "https://example.org/Short": [],
     }
+
+
+def test_a_pattern_is_decided_by_who_can_read_it_or_not_at_all(run) -> None:
+    body = "ex:{} a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:pattern '{}' ] ."
+    patterns = {"Read": "^A", "Behind": "^Ada(?<!b)$", "Xml": r"^\\i\\c*$", "Torn": "^[a"}
+    shapes = "\n".join(body.format(name, pattern) for name, pattern in patterns.items())
+    Path("patterns.ttl").write_text(HEAD + shapes, encoding="utf-8")
+    code, out = run("data.ttl", "--shapes", "patterns.ttl", "--format", "json")
+    assert (code, json.loads(out)["findings"]) == (3, [])
+    assert [each["check"].rpartition("/")[2] for each in json.loads(out)["not_decided"]] == ["Torn"]
+
+
+def test_no_report_says_that_data_conform_of_which_a_shape_is_not_decided(run) -> None:
+    asked = ("data.ttl", "-s", "short.ttl", "-s", "unread.ttl", "--format")
+    assert json.loads(run(*asked, "json")[1])["conforms"] is False
+    assert json.loads(run(*asked, "jsonl")[1].splitlines()[-1])["conforms"] is False
+    code, out = run(*asked, "shacl")
+    report = ox.Store()
+    report.load(out.encode(), format=ox.RdfFormat.TURTLE)
+    assert code == 3
+    assert report.query("ASK { ?r a sh:ValidationReport ; sh:conforms false }", prefixes=PREFIXES)
+    assert report.query("ASK { [] aud:notDecided/sh:sourceShape <https://example.org/Odd> }", prefixes=PREFIXES)
+    assert json.loads(run(*asked, "sarif")[1])["runs"][0]["invocations"][0]["executionSuccessful"] is False
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif"])

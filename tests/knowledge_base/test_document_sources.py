@@ -134,3 +134,32 @@ def test_the_sources_of_an_earlier_knowledge_base_are_registered_at_its_next_ope
         kb.sync(docs)
         assert known(kb) == [("api", "feed", "api", 1), ("docs", "folder", "docs", 2)]
     assert not [record for record in caplog.records if "had none yet" in record.message]
+
+
+def test_a_document_with_an_id_and_a_location_is_in_its_feed(kb: KnowledgeBase) -> None:
+    kb.add(Document("The lamp is green.", id="7", location="/lamps/seven.txt"), feed="crm")
+    assert known(kb) == [("crm", "feed", "crm", 1)]
+    assert kb.documents()[0].locations == ("/lamps/seven.txt", "crm#7")
+    (hit,) = kb.retrieve("lamp", where={"location": {"prefix": "/lamps/"}})
+    assert hit.sources[0].place is not None
+    assert hit.sources[0].place.address == "/lamps/seven.txt"
+    for text, location in (("The lamp is blue.", "/lamps/7.txt"), ("The lamp is blue.", "/7.txt"), ("It is red.", "")):
+        kb.add(Document(text, id="7", location=location), feed="crm")
+        assert [one.locations for one in kb.documents()] == [(location, "crm#7") if location else ("crm#7",)]
+    assert kb.remove("7", feed="crm").remains == ()
+    assert kb.documents() == []
+    assert [finding.message for finding in kb.doctor() if finding.fault] == []
+
+
+def test_a_location_in_a_folder_that_is_synced_is_of_that_folder_too(kb: KnowledgeBase, tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", "a.txt")
+    kb.sync(docs)
+    kb.add(Document("The lamp is green.", id="7", location=f"{docs}/gone.txt"), feed="crm")
+    assert known(kb) == [("crm", "feed", "crm", 1), ("docs", "folder", "docs", 2)]
+    assert kb.sync(docs).misplaced == 1
+    assert known(kb) == [("crm", "feed", "crm", 1), ("docs", "folder", "docs", 1)]
+
+
+def test_of_two_documents_of_one_id_and_two_locations_the_later_stays(kb: KnowledgeBase) -> None:
+    kb.add_many(Document(f"Lamp {n} is green.", id="7", location=f"/{n}.txt") for n in range(2))
+    assert [one.locations for one in kb.documents()] == [("/1.txt", "api#7")]

@@ -151,10 +151,25 @@ CONTRADICTIONS = {
     "cls-maxqc2": "ex:C owl:maxQualifiedCardinality 0 ; owl:onProperty ex:p ; owl:onClass owl:Thing . ex:a a ex:C ; ex:p 1 .",
     "cax-dw": "ex:C owl:disjointWith ex:D . ex:E rdfs:subClassOf ex:C . ex:a a ex:E , ex:D .",
     "cax-adc": "[] a owl:AllDisjointClasses ; owl:members ( ex:C ex:D ) . ex:a a ex:C , ex:D .",
+    "dt-not-type": 'ex:p rdfs:range xsd:integer . ex:a ex:p "old" .',
+}
+MISTYPED = {
+    "by itself": 'ex:a ex:p "x"^^xsd:integer .',
+    "out of the range that its own datatype has": 'ex:a ex:p "300"^^xsd:byte .',
+    "no day": 'ex:a ex:p "2023-02-29"^^xsd:date .',
+    "by a restriction": "ex:C rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ex:p ; owl:allValuesFrom xsd:integer ] . ex:a a ex:C ; ex:p 1.5 .",
+    "by the range of a property above": 'ex:q rdfs:subPropertyOf ex:p . ex:p rdfs:range xsd:integer . ex:a ex:q "old" .',
+    "a double is no decimal": "ex:p rdfs:range xsd:decimal . ex:a ex:p 1e0 .",
+    "a text with a language is no string": 'ex:p rdfs:range xsd:string . ex:a ex:p "old"@en .',
+    "beyond a derived range": "ex:p rdfs:range xsd:byte . ex:a ex:p 300 .",
 }
 SOUND = {
     "one class of two that are disjoint": "ex:C owl:disjointWith ex:D . ex:a a ex:C . ex:b a ex:D .",
     "equal numbers": "ex:p a owl:FunctionalProperty . ex:a ex:p 1 , 1.0 .",
+    "a decimal that is an integer": "ex:p rdfs:range xsd:integer . ex:a ex:p 1.0 .",
+    "a derived datatype": 'ex:p rdfs:range xsd:decimal . ex:a ex:p "5"^^xsd:byte .',
+    "a datatype of somebody's own": 'ex:p rdfs:range ex:size . ex:a ex:p "old" , "x"^^ex:size .',
+    "any literal": 'ex:p rdfs:range rdfs:Literal . ex:a ex:p "old"@en , 5 , "2024-02-29"^^xsd:date .',
     "as many as allowed": "ex:C owl:maxCardinality 1 ; owl:onProperty ex:p . ex:a a ex:C ; ex:p ex:b .",
 }
 
@@ -170,6 +185,11 @@ def test_a_rule_of_owl_rl_gives_its_conclusion(text: str, conclusion: str) -> No
     found = inferred(text)
     assert set(read(conclusion)) <= set(found.triples)
     assert found.contradictions == ()
+
+
+@pytest.mark.parametrize("text", MISTYPED.values(), ids=MISTYPED)
+def test_a_literal_that_is_not_of_its_datatype_is_a_contradiction(text: str) -> None:
+    assert {each.rule for each in inferred(text).contradictions} == {"dt-not-type"}
 
 
 @pytest.mark.parametrize(("rule", "text"), CONTRADICTIONS.items(), ids=CONTRADICTIONS)

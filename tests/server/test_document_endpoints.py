@@ -83,6 +83,16 @@ def test_a_document_is_returned_with_what_was_sent(live: Inside) -> None:
     assert live.client.get(f"/documents/{stored['iri']}").json() == stored
 
 
+def test_a_document_with_a_location_is_in_the_feed_that_it_names(live: Inside) -> None:
+    sent = [{"text": f"Lamp {n} is green.", "id": str(n), "location": f"/l/{n}.txt", "feed": "crm"} for n in (1, 2)]
+    lines = "\n".join(map(json.dumps, sent))
+    headers = WRITER | {"Content-Type": "application/jsonl"}
+    assert _over(live, live.client.post("/documents", content=lines, headers=headers))["result"]["documents"] == 2
+    stored = live.client.get("/documents/1", params={"feed": "crm"}).json()
+    assert stored["locations"] == ["/l/1.txt", "crm#1"]
+    assert [(one["name"], one["documents"]) for one in live.client.get("/sources").json()["sources"]] == [("crm", 2)]
+
+
 def test_a_deleted_document_is_gone_and_an_unknown_one_is_not_found(live: Inside) -> None:
     live.client.post("/documents", json=[{"id": "1", "text": "One."}, {"id": "2", "text": "Two."}], headers=WRITER)
     gone = live.client.delete("/documents/1", headers=WRITER)

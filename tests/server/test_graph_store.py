@@ -130,6 +130,26 @@ def test_a_graph_that_kgrag_makes_is_read_only(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
+    "update",
+    [
+        "DELETE WHERE { GRAPH <urn:kgrag:graph/catalogue> { ?s ?p ?o } }",
+        "PREFIX g: <urn:kgrag:graph/> WITH g:catalogue DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "INSERT DATA { GRAPH <urn:x> { <urn:s> <urn:p:p> 1 } } ; COPY <urn:x> TO <urn:kgrag:graph/catalogue>",
+        "MOVE <urn:kgrag:graph/catalogue> TO <urn:x>",
+        "CLEAR SILENT GRAPH <urn:kgrag:graph/catalogue>",
+        "DROP ALL",
+        "INSERT { GRAPH ?g { ?g <urn:p:p> 1 } } WHERE { GRAPH ?g {} } ; CLEAR NAMED",
+    ],
+)
+def test_an_update_does_not_write_to_a_graph_that_kgrag_makes_either(server: Server, update: str) -> None:
+    before = server.client.get("/health").json()["revision"]
+    answer = server.update(update)
+    assert answer.status_code == 403
+    assert "a graph that kgrag makes itself" in answer.text
+    assert server.client.get("/health").json()["revision"] == before
+
+
+@pytest.mark.parametrize(
     ("media", "body", "status"),
     [
         ("text/turtle", b"<urn:a> <urn:p:p> ", 400),

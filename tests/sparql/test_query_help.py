@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.query_help import help_for, helped, with_declarations
+from kgrag.store.engine import engine
 
 DCAT = "http://www.w3.org/ns/dcat#"
 PREFIXES = {"ex": "http://example.org/", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
@@ -121,6 +122,18 @@ def test_mistakes_of_updates_are_told_too(text: str, message: str) -> None:
     error = InvalidSPARQL(f"line {place[0]}, column {place[1]} near ..." if place[0].isdigit() else "x")
     found = helped(error, text, prefixes=PREFIXES, known={"dcat": DCAT}, update=True)
     assert message in str(found)
+
+
+def test_where_the_engine_stopped_is_shown_in_the_text_as_it_was_sent() -> None:
+    text = "INSERT DATA {\n  GRAPH <urn:g> { ex:a ex:b } }"
+    for sent in (text, text.replace("\n ", "")):
+        with pytest.raises(InvalidSPARQL) as raised, engine(sent):
+            ox.Store().update(with_declarations(sent, PREFIXES))
+        error = helped(raised.value, sent, prefixes=PREFIXES, known={}, update=True)
+        what, line, caret = str(error).split("\n")
+        assert "something else is expected here" in what
+        assert line[caret.index("^") :] == "} }"
+        assert sent.split("\n")[(error.line or 0) - 1][(error.column or 0) - 1 :] == "} }"
 
 
 @settings(max_examples=200, deadline=None)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kgrag.audit.checks import Check
-from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.audit.findings import Audit, AuditFinding, Undecided
 from kgrag.audit.reports.line_numbers import line_finder
 from kgrag.audit.reports.text_reports import printable, shortened, title
 from kgrag.resources import version
@@ -40,7 +40,12 @@ def as_sarif(audit: Audit) -> str:
     find_line, short = line_finder(audit.files), shortened(audit)
     run = {
         "tool": {"driver": driver},
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(audit))}],
+        "invocations": [
+            {
+                "executionSuccessful": not audit.undecided_though_asked,
+                "toolExecutionNotifications": list(_notifications(audit)),
+            }
+        ],
         "columnKind": "unicodeCodePoints",
         "results": [
             _result(finding, index, finding.place or find_line(finding.focus), short(finding.message))
@@ -95,37 +100,44 @@ def _uri(file: str) -> str:
 def _notifications(audit: Audit) -> Iterator[dict[str, Any]]:
     for undecided in audit.not_decided:
         text = f"{undecided.check} is not decided: {undecided.reason}."
-        yield {"level": "warning", "message": {"text": text}, "associatedRule": {"id": undecided.check}}
+        level = "error" if undecided.asked else "warning"
+        yield {"level": level, "message": {"text": text}, "associatedRule": {"id": undecided.check}}
     for text in audit.unused_suppressions:
         yield {"level": "note", "message": {"text": f"Suppression {text}"}}
 
 
 def as_junit(audit: Audit) -> str:
-    """Return an audit as JUnit XML: one test case per check, failed by violations and warnings."""
+    """Return an audit as JUnit XML: one test case per check, failed by violations and warnings.
+
+    A check without a verdict is skipped, and an error where it was asked for.
+    """
     found: dict[str, list[AuditFinding]] = defaultdict(list)
     for finding in audit.findings:
         found[finding.check].append(finding)
-    skipped = {undecided.check: undecided.reason for undecided in audit.not_decided}
+    undecided = {each.check: each for each in audit.not_decided}
     families: dict[str, list[str]] = defaultdict(list)
-    for name in sorted({*audit.checks, *audit.shapes, *found, *skipped}):
+    for name in sorted({*audit.checks, *audit.shapes, *found, *undecided}):
         families[audit.checks[name].family if name in audit.checks else "own"].append(name)
     root = ElementTree.Element("testsuites", name=printable(f"kgrag audit of {audit.target}"))
     for family, names in sorted(families.items()):
         suite = ElementTree.SubElement(root, "testsuite", name=f"audit.{family}", tests=str(len(names)))
         for name in names:
-            _case(suite, audit, name, found[name], skipped.get(name))
+            _case(suite, audit, name, found[name], undecided.get(name))
         suite.set("failures", str(len(suite.findall("testcase/failure"))))
         suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
-        suite.set("errors", "0")
+        suite.set("errors", str(len(suite.findall("testcase/error"))))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, audit: Audit, name: str, found: list[AuditFinding], skipped: str | None) -> None:
+def _case(
+    suite: ElementTree.Element, audit: Audit, name: str, found: list[AuditFinding], undecided: Undecided | None
+) -> None:
     label = f"{name} {title(audit, name)}".strip()
     case = ElementTree.SubElement(suite, "testcase", name=printable(label), classname=suite.get("name", ""))
-    if skipped is not None:
-        ElementTree.SubElement(case, "skipped", message=printable(f"not decided: {skipped}"))
+    if undecided is not None:
+        kind = "error" if undecided.asked else "skipped"
+        ElementTree.SubElement(case, kind, message=printable(f"not decided: {undecided.reason}"))
     if not found:
         return
     short = shortened(audit)

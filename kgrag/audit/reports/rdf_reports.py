@@ -28,12 +28,15 @@ _Node = ox.NamedNode | ox.BlankNode
 def as_shacl(audit: Audit) -> str:
     """Return a SHACL validation report in Turtle.
 
-    The source shape of a result is the check; a result of a user's own shape has the terms of data and shapes.
+    The source shape of a result is the check; a result of a user's own shape has the terms of data and shapes. What was
+    asked for and has no verdict breaks conformance, and is named with the reason (``aud:notDecided``).
     """
     report = ox.BlankNode("report")
     results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
     # SHACL has results of whatever severity break conformance, unlike an audit
-    triples = [*_report(report, results, conforms=not audit.totals if audit.disallowed is None else audit.conforms)]
+    clean = audit.conforms and not (audit.disallowed is None and audit.totals)
+    undecided = [ox.BlankNode(f"undecided{place}") for place, _ in enumerate(_undecided(audit))]
+    triples = [*_report(report, results, conforms=clean), *_not_decided(report, undecided, audit)]
     for result, finding in results.items():
         if finding.terms is not None:
             triples += _of_terms(result, finding.terms)
@@ -61,7 +64,7 @@ def audit_drafts(
         times: when it began and ended, as xsd:dateTime.
         graphs: what was audited, as far as it is in the store.
     """
-    content = (audit.target, audit.profile, *sorted(audit.fingerprints))
+    content = (audit.target, audit.profile, *sorted(audit.fingerprints), *sorted(_undecided(audit)))
     report = names.audit(*content)
     results = {names.audit_finding(report.value, finding.fingerprint): finding for finding in audit.findings}
     triples = [
@@ -79,6 +82,8 @@ def audit_drafts(
             for name, term in _terms(finding).items()
             if isinstance(term, ox.NamedNode) or (name == "value" and isinstance(term, ox.Literal))
         ]
+    undecided = [names.audit_finding(report.value, words) for words in _undecided(audit)]
+    triples += _not_decided(report, undecided, audit)
     details = [
         (KG.parameters, ox.Literal(f"profile={audit.profile}; {audit.engine}")),
         (PROV.startedAtTime, ox.Literal(times[0], datatype=XSD.dateTime)),
@@ -116,6 +121,24 @@ def _report(report: _Node, results: Iterable[_Node], *, conforms: bool) -> Itera
     yield ox.Triple(report, RDF.type, _sh("ValidationReport"))
     yield ox.Triple(report, _sh("conforms"), ox.Literal("true" if conforms else "false", datatype=XSD.boolean))
     yield from (ox.Triple(report, _sh("result"), result) for result in results)
+
+
+def _undecided(audit: Audit) -> list[str]:
+    """Return what was asked for and has no verdict, with the reasons."""
+    return [f"{each.check}: {each.reason}" for each in audit.not_decided if each.asked]
+
+
+def _not_decided(report: _Node, nodes: Iterable[_Node], audit: Audit) -> Iterator[ox.Triple]:
+    """Yield what was asked for and has no verdict, one node for each."""
+    asked = (each for each in audit.not_decided if each.asked)
+    for node, each, words in zip(nodes, asked, _undecided(audit), strict=True):
+        shape = _term(each.check)
+        if not isinstance(shape, ox.NamedNode):
+            shape = ox.NamedNode(AUDIT.prefix + re.sub(r"[^\w-]", "-", each.check))
+        yield ox.Triple(report, AUDIT.notDecided, node)
+        yield ox.Triple(node, RDF.type, AUDIT.UndecidedCheck)
+        yield ox.Triple(node, _sh("resultMessage"), ox.Literal(words))
+        yield ox.Triple(node, _sh("sourceShape"), shape)
 
 
 def _result(result: _Node, finding: AuditFinding, check: ox.NamedNode) -> Iterator[ox.Triple]:

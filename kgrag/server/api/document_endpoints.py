@@ -86,7 +86,7 @@ async def put(request: Request) -> Response:
         raise Problem(400, f"the document has the id {body.id[:200]!r}, and the address {name[:200]!r}. Send one id.")
     document = _placed(body.model_copy(update={"id": name}), options)
     workers = workers_of(request)
-    existed = bool(await workers.run(lambda: _at(workers.kb, [document.location])))
+    existed = bool(await workers.run(lambda: _at(workers.kb, documents.places_of(document)[:1])))
     report = await _add(request, record, [document], options)
     return JSONResponse(report, 200 if existed else 201, {"Location": address(request, f"/documents/{name}")})
 
@@ -119,7 +119,7 @@ async def post(request: Request) -> Response:
     wants_job = "respond-async" in request.headers.get("prefer", "")
     if len(sent) <= _MAX_AT_ONCE and len(body) <= _MAX_BYTES_AT_ONCE and not wants_job:
         return JSONResponse(await _add(request, record, sent, options))
-    lines = "\n".join(json.dumps(document_json(each)) for each in sent)
+    lines = "\n".join(json.dumps({**document_json(each), "feed": each.source}) for each in sent)
     return await _line_job(request, record, lines.encode(), options)
 
 
