@@ -234,13 +234,17 @@ class ViolationTerms:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What became of the drafts of one ``publish``: graph IRIs, and the violations of those put in quarantine."""
+    """What became of the drafts of one ``publish``: graph IRIs, and the violations of those put in quarantine.
+
+    ``removed`` are graphs of files that were loaded again and have them no more.
+    """
 
     revision: int
     published: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[str]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
+_ANSWER_WENT = "a kept answer went with what it cites"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
@@ -136,6 +137,8 @@ def _load_here(kb: Path | None, paths: Sequence[Path], made: _Drafts | None, opt
             typer.echo(f"loaded {iri}")
         for iri in publication.unchanged:
             typer.echo(f"unchanged {iri}")
+        for iri in publication.removed:
+            typer.echo(f"removed {iri}, which is in its file no more")
 
 
 def _load_there(client: Client, paths: Sequence[Path], made: _Drafts | None, options: Mapping[str, Any]) -> None:
@@ -218,6 +221,7 @@ def ingest(
             )
         counts = {name: getattr(report, name) for name in _COUNTS}
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
+        _some(report.answers, _ANSWER_WENT)
         _end_ingest(counts, report.skipped, report.broken, violations)
 
     def ingest_there(client: Client) -> None:
@@ -282,7 +286,10 @@ def sync(
                 progress=progress,
                 whole_pages=whole_pages,
             )
-        forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
+        forgotten = [
+            {"name": one.title or one.document, "remains": len(one.remains), "answers": one.answers}
+            for one in done.forgotten
+        ]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.skipped, done.ingested.broken, done.undecided)
@@ -294,7 +301,7 @@ def sync(
         options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(client, source, broken.keys(), options, progress)
-        forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
+        forgotten = [{**one, "name": one["title"] or one["document"]} for one in done["forgotten"]]
         _end_sync(done, forgotten, done["misplaced"], skipped, list(broken.values()), done["undecided"])
 
     through(server, sync_here, sync_there)
@@ -316,6 +323,7 @@ def _end_sync(
     _some(broken, "broken", failed=True)
     _some(counts["violations"], "in quarantine", failed=True)
     _some([one["name"] for one in forgotten], "forgotten")
+    _some([question for one in forgotten for question in one["answers"]], _ANSWER_WENT)
     _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
     if broken or counts["violations"] or any(one["remains"] for one in forgotten):
         raise typer.Exit(_code_of(counts) if broken or counts["violations"] else 1)
@@ -380,7 +388,11 @@ def forget(
             done = opened.forget(*names, every=every)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
-            [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
+            [
+                {"name": one.title or one.document, "answers": one.answers}
+                | {name: len(getattr(one, name)) for name in counted}
+                for one in done
+            ]
         )
 
     def forget_there(client: Client) -> None:
@@ -398,6 +410,7 @@ def _end_forget(done: Sequence[Mapping[str, Any]]) -> None:
         )
         if one["waiting"]:
             note(f"{one['waiting']} nodes of trees lost their words: run `kgrag build sire_rag`")
+        _some(one["answers"], _ANSWER_WENT)
     if any(one["remains"] for one in done):
         raise typer.Exit(1)
 

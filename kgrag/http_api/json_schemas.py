@@ -301,7 +301,10 @@ class DocumentReply(ListedDocument):
 
 
 class ForgottenDocument(BaseModel):
-    """What went with a document; `remains` is what a query still finds, and is 0 unless something is wrong."""
+    """What went with a document; `remains` is what a query still finds, and is 0 unless something is wrong.
+
+    `answers` are the questions of the kept answers that cited it.
+    """
 
     document: str
     title: str
@@ -309,6 +312,7 @@ class ForgottenDocument(BaseModel):
     trimmed: int
     waiting: int
     remains: int
+    answers: list[str] = []
 
 
 class ForgottenReply(RootModel[list[ForgottenDocument]]):

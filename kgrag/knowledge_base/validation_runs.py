@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
-from kgrag.errors import InputError
+from kgrag.errors import InputError, NothingToCheck
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import parse
@@ -55,7 +55,8 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
         each: is called with every result as soon as it is found.
 
     Raises:
-        InputError: there is no such graph, shape or rules, nothing to validate, no shapes, or an unreadable catalogue.
+        InputError: there is no such graph, shape or rules, or an unreadable catalogue.
+        NothingToCheck: there are no data, or no shapes.
         InvalidRDF: a file does not parse.
     """
     from kgrag.audit import Undecided
@@ -65,9 +66,11 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
 
     if graphs and store is None:
         raise InputError(f"<{graphs[0]}> is a graph of a knowledge base, and none was named. Name it with --kb.")
-    nodes = reasoning_runs.sources(store, graphs) if store is not None and (graphs or not files) else []
+    nodes = []
+    if store is not None and (graphs or not files):
+        nodes = reasoning_runs.sources(store, graphs, missing="nothing to check: there is no ontology and no data")
     if not files and not nodes:
-        raise InputError("there is nothing to validate. Name files, or graphs of a knowledge base.")
+        raise NothingToCheck("nothing to check: there are no data. Name files, or graphs of a knowledge base.")
     triples: Iterable[ox.Triple] = chain(_of_files(files), _of_graphs(store, nodes))
     if options.inference:
         stated = list(triples)
@@ -75,7 +78,9 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes, many=_are_many(files))
     named = shapes or data.shapes
     if not named:
-        raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
+        raise NothingToCheck(
+            "nothing to check: no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes."
+        )
     prefixes: dict[str, str] = {}
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])

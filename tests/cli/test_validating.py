@@ -77,7 +77,7 @@ CODES = {
         0,
     ),
     "no such shape": (("data.ttl", "--shapes", "short.ttl", "--shape", NAMED_SHAPE), 2),
-    "no shapes": (("data.ttl",), 2),
+    "no shapes": (("data.ttl",), 3),
     "shapes that the data name": (("pointing.ttl",), 1),
     "shapes that are imported": (("data.ttl", "--shapes", "both.ttl"), 1),
     "another focus": (("data.ttl", "--shapes", "named.ttl", "--focus", "https://example.org/ada"), 0),
