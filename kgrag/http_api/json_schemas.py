@@ -358,6 +358,7 @@ class FindingReply(BaseModel):
     path: str = ""
     value: str = ""
     fix: str = ""
+    component: str = ""
 
 
 class UndecidedReply(BaseModel):
@@ -379,6 +380,10 @@ class AuditReply(BaseModel):
     engine: str
     not_decided: list[UndecidedReply]
     unused_suppressions: list[str]
+    labels: dict[str, str] = {}
+    sources: dict[str, str] = Field(
+        default={}, description="Where the nodes of findings are stated: document, file or graph."
+    )
 
 
 class FaultReply(BaseModel):

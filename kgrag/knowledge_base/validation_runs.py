@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.errors import InputError, NothingToCheck
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
@@ -27,6 +28,7 @@ __all__ = ["validate"]
 
 _MANY_BYTES = 250_000_000
 """About two million triples as N-Triples, and more in other formats."""
+_MAX_NODES_PLACED = 1_000
 _GZIP_RATIO = 10
 """How many times shorter gzip makes RDF, about."""
 
@@ -85,11 +87,25 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     found = validate_data(data, read, name=name, options=options, prefixes=prefixes, each=each)
-    # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
-    absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
+    # nobody knows which shapes an import has; a catalogue can name an empty file for one that is of no use here
+    why = "is not at hand, and was not fetched; --catalog FILE can name a file for it"
+    absent = [Undecided(iri, why, asked=True) for iri in missing]
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
-    return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
+    stated = {} if store is None else _stated_in(store, found.findings, nodes)
+    return replace(found, not_decided=not_decided, counts=counts, files=tuple(map(str, files)), sources=stated)
+
+
+def _stated_in(store: TripleStore, findings: Sequence[AuditFinding], graphs: Sequence[ox.NamedNode]) -> dict[str, str]:
+    """Return where the nodes of findings are stated: title of the document, else file, else graph."""
+    nodes = [node for node in map(_iri, dict.fromkeys(finding.focus for finding in findings)) if node is not None]
+    if not nodes or not graphs:
+        return {}
+    values = {"catalogue": store.names.catalogue, "nodes": nodes[:_MAX_NODES_PLACED], "graphs": list(graphs)}
+    found: dict[str, str] = {}
+    for node, graph, title, file in store.select(queries.bind("audit/stated_in", **values)).values():
+        found.setdefault(node, title or file or graph)
+    return found
 
 
 def _are_many(files: Iterable[Path]) -> bool:
