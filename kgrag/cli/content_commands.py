@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
+_ACCEPTED = "broken, and accepted"
 _ANSWER_WENT = "a kept answer went with what it cites"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
@@ -272,6 +273,10 @@ def sync(
     ] = 180,
     chunker: ChunkerOption = "pauses",
     whole_pages: WholePagesOption = False,
+    accept: Annotated[
+        list[Path] | None,
+        typer.Option("--accept", help="Broken file of the folder that is accepted until it changes; may be repeated."),
+    ] = None,
     server: ServerOption = None,
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
@@ -285,6 +290,7 @@ def sync(
                 chunker=chunker,
                 progress=progress,
                 whole_pages=whole_pages,
+                accept=accept or (),
             )
         forgotten = [
             {"name": one.title or one.document, "remains": len(one.remains), "answers": one.answers}
@@ -292,17 +298,24 @@ def sync(
         ]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
+        _some(done.ingested.accepted, _ACCEPTED)
         _end_sync(counts, forgotten, done.misplaced, done.ingested.skipped, done.ingested.broken, done.undecided)
 
     def sync_there(client: Client) -> None:
+        from kgrag.text.readers import accepted_files
+
         read = folder if folder.exists() else source_folder_through(client, folder)
+        if accept:
+            accepted_files.accept(read, accept)
         skipped, broken, source = _reading([read], whole_pages)
         options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
         options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{**one, "name": one["title"] or one["document"]} for one in done["forgotten"]]
-        _end_sync(done, forgotten, done["misplaced"], skipped, list(broken.values()), done["undecided"])
+        others, accepted = accepted_files.separated(read, broken)
+        _some(accepted, _ACCEPTED)
+        _end_sync(done, forgotten, done["misplaced"], skipped, others, done["undecided"])
 
     through(server, sync_here, sync_there)
 

@@ -87,13 +87,13 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     found = validate_data(data, read, name=name, options=options, prefixes=prefixes, each=each)
-    # nobody knows which shapes an import has; a catalogue can name an empty file for one that is of no use here
-    why = "is not at hand, and was not fetched; --catalog FILE can name a file for it"
-    absent = [Undecided(iri, why, asked=True) for iri in missing]
+    # an import may be of no use to the shapes, but nobody knows that who has not read it
+    reason = "is not at hand, and was not fetched. Name a file of it with --shapes, or in a catalogue (--catalog)"
+    absent = [Undecided(iri, reason, asked=True) for iri in missing]
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
-    stated = {} if store is None else _stated_in(store, found.findings, nodes)
-    return replace(found, not_decided=not_decided, counts=counts, files=tuple(map(str, files)), sources=stated)
+    places = {} if store is None else _stated_in(store, found.findings, nodes)
+    return replace(found, not_decided=not_decided, counts=counts, files=tuple(map(str, files)), sources=places)
 
 
 def _stated_in(store: TripleStore, findings: Sequence[AuditFinding], graphs: Sequence[ox.NamedNode]) -> dict[str, str]:

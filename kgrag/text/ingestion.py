@@ -41,7 +41,7 @@ class IngestReport:
 
     ``replaced`` documents were cut anew, ``superseded`` ones are forgotten, because others took their places.
     ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable. ``answers`` are
-    the questions of kept answers that went with what they cited.
+    the questions of kept answers that went with what they cited, ``accepted`` broken files that their owner accepted.
     """
 
     documents: int = 0
@@ -54,6 +54,7 @@ class IngestReport:
     broken: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     answers: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

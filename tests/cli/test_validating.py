@@ -34,7 +34,6 @@ def files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts = {"data": DATA, "named": NAMED, "short": SHORT, "unread": UNREAD}
     texts["aimless"] = "ex:Named a sh:NodeShape ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
     texts["both"] = f"<both.ttl> owl:imports <named.ttl> , <https://example.org/elsewhere> . {SHORT}"
-    texts["importing"] = f"<importing.ttl> owl:imports <https://example.org/elsewhere> . {SHORT}"
     texts["pointing"] = f"{DATA} <> sh:shapesGraph <named.ttl> ."
     texts["traced"] = NAMED.replace("minCount 1", "minCount 1 ; sh:severity sh:Trace")
     for name, text in texts.items():
@@ -82,7 +81,6 @@ CODES = {
     "no shapes": (("data.ttl",), 3),
     "shapes that the data name": (("pointing.ttl",), 1),
     "shapes that are imported": (("data.ttl", "--shapes", "both.ttl"), 1),
-    "shapes with an import that is not at hand": (("data.ttl", "--shapes", "importing.ttl"), 3),
     "another focus": (("data.ttl", "--shapes", "named.ttl", "--focus", "https://example.org/ada"), 0),
     "no such file": (("none.ttl", "--shapes", "named.ttl"), 2),
 }
