@@ -59,6 +59,7 @@ SUFFIXES = {
 }
 """File suffix -> format; each may be followed by ``.gz``."""
 
+_MAX_TERM_BYTES = 16 * 1024 * 1024
 _MAX_BYTES_READ_WHOLE = 64 * 1024 * 1024
 _BLOCK_BYTES = 8 * 1024 * 1024
 _STRICT = {"turtle", "trig", "ntriples", "nquads"}
@@ -276,6 +277,13 @@ def _parsed(text: str, form: str, base: str, path: Path) -> Iterator[ox.Quad]:
     except SyntaxError as error:
         place = f", line {error.lineno}, column {error.offset}" if error.lineno else ""
         raise InvalidRDF(f"{path}{place}: {_parser_message(error)} It was read as {form}; correct it there.") from error
+    except MemoryError as error:  # the parser's own: it keeps one term in a buffer of 16 MiB
+        long = next((number for number, line in enumerate(text.split("\n"), 1) if len(line) > _MAX_TERM_BYTES // 4), 0)
+        place = f", line {long}" if long else ""
+        raise InvalidRDF(
+            f"{path}{place}: a text or an IRI is longer than the parser reads ({_MAX_TERM_BYTES // 1024**2} MiB). "
+            "Leave it out; a long text can come in as a document (kgrag ingest)."
+        ) from error
     except (ValueError, OSError) as error:
         raise InvalidRDF(f"{path}: {error}. It was read as {form}.") from error
 
