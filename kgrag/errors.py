@@ -7,6 +7,7 @@
     │   ├── UnreadableDocument      a file that no reader can turn into text
     │   ├── InvalidRDF              RDF that does not parse, or is nested too deep
     │   ├── MappingError            mapped data that is no tree of facts
+    │   ├── NothingToCheck          exit code 3: no ontology, no data, or no shapes, so there is no verdict
     │   ├── InvalidSettings         a setting or option outside its range
     │   ├── UnknownName             no method, query, prompt, space or dataset of that name
     │   ├── QueryParameterError     a stored query bound with a wrong, missing or unknown value
@@ -46,6 +47,7 @@ __all__ = [
     "NotBuilt",
     "NotDecided",
     "NotWritable",
+    "NothingToCheck",
     "PluginBroken",
     "QueryParameterError",
     "ReplyCut",
@@ -76,6 +78,10 @@ class InputError(KgragError):
 
 class UnreadableDocument(InputError):
     """A file that no reader can turn into text."""
+
+
+class NothingToCheck(InputError):
+    """There is no ontology, no data or no shapes to audit or validate, so that there is no verdict: never passed."""
 
 
 class InvalidRDF(InputError):

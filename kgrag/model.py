@@ -85,8 +85,7 @@ class Document:
     Args:
         text: what is stored and what every offset refers to (line ends are line feeds).
         title: "" for none.
-        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it. One
-            that is added with an id is in its feed as well.
+        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it.
         id: what its source calls it, and what ``forget`` and citations of other documents name it by.
         media_type: of the source.
         cites, sections: identifiers or titles of what it cites, as the source has them; headings and pages.
@@ -155,8 +154,7 @@ class Place:
     @property
     def address(self) -> str:
         """The web address, else the first location that is a file or an address, else the first; "" for none."""
-        openable = (one for one in self.locations if one.startswith("/") or "://" in one)
-        return self.url or next(openable, next(iter(self.locations), ""))
+        return self.url or max(self.locations, key=lambda one: one.startswith("/") or "://" in one, default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +232,14 @@ class ViolationTerms:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What became of the drafts of one ``publish``: graph IRIs, and the violations of those put in quarantine."""
+    """What became of drafts: graph IRIs, violations of those in quarantine; ``removed``: what files have no more."""
 
     revision: int
     published: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -269,9 +268,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.variables)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.values()
-        )
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.values())
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

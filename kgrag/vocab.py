@@ -109,7 +109,8 @@ KG = _Namespace(
     "ProfileGraph ProvenanceGraph "
     "QuarantineGraph QueryGraph TreeGraph TripleGraph "
     # properties
-    "about anchors asked baseIRI checksum cites comment completions confidence content contentHash decision default "
+    "about anchors asked baseIRI byUpdate checksum cites comment completions confidence content contentHash "
+    "decision default "
     "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
     "languageTag layer leaves level lexicalDatatype lexicalForm lineage link location marker mentions method "
     "missing model notResolved notStated onProperty order outputTokens page pageBreak parameters promptHash "
@@ -343,6 +344,10 @@ class Names:
     def loaded_graph(self, content: str) -> ox.NamedNode:
         """The graph of loaded RDF that names no ontology, by its content."""
         return self._iri("graph/data", digest(content))
+
+    def is_loaded_graph(self, graph: ox.NamedNode) -> bool:
+        """Whether a graph is named by the content of loaded RDF."""
+        return graph.value.startswith(f"{self.base}graph/data/")
 
     def triple_graph(self, source: ox.NamedNode) -> ox.NamedNode:
         """The graph of the triples that one chunk states, for the knowledge-graph layer of a pyramid."""

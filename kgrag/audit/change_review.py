@@ -2,8 +2,10 @@
 
 Breaking is: a term that is gone without having been deprecated (with the term that it seems to have become), a term of
 another kind, a domain or range that excludes what it allowed, a superclass or superproperty that no longer follows, a
-class that can no longer have instances, a competency question that is no longer answered as expected, and a version
-that is not raised. What follows anew, what is deprecated and what is added is listed beside it.
+class that can no longer have instances, an axiom that data may contradict which were consistent (a functional property,
+a disjoint pair, "only", "at most"), a competency question that is no longer answered as expected, and a version that is
+not raised. What follows anew, what no longer does for an end or an axiom that is gone, what is deprecated and what is
+added is listed beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from kgrag.audit.competency_tests import CompetencyVerdict
 from kgrag.audit.ontology_versions import TOPS, Expression, OntologyVersion, Terms
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.audit.reports.text_reports import printable
+from kgrag.audit.version_axioms import differences
 from kgrag.late_patterns import late_re
 
 __all__ = ["Change", "ChangeReview", "question_changes", "review_changes"]
@@ -31,15 +34,18 @@ _TITLES = {
     "narrowed": "Domains and ranges that allow less",
     "lost": "What no longer follows",
     "unsatisfiable": "Classes that can have no instance",
+    "constrained": "What data may contradict now",
     "question": "Competency questions",
     "version": "Version",
     "gained": "What follows anew",
+    "widened": "Domains and ranges that say less, so that less follows",
+    "loosened": "Axioms that are gone",
     "retired": "Terms that are gone after they were deprecated",
     "deprecated": "Terms that are deprecated now",
     "added": "Terms that are new",
 }
 """Kind of change -> its title, in the order of reports."""
-_BREAKING = frozenset({"removed", "kind", "narrowed", "lost", "unsatisfiable", "question", "version"})
+_BREAKING = frozenset({"removed", "kind", "narrowed", "lost", "unsatisfiable", "constrained", "question", "version"})
 _MARKS = late_re(r"([\\`*_\[\]<>|#~&])")
 
 
@@ -133,6 +139,8 @@ def review_changes(
         also: further changes, of competency questions.
     """
     changes = [*_of_terms(old, new), *_of_ends(old, new), *_of_hierarchies(old, new), *also]
+    both = frozenset((old.kinds.keys() & new.kinds.keys()) - new.deprecated)
+    changes += [Change(*each) for each in differences(old.axioms, new.axioms, both)]
     changes += [
         Change("unsatisfiable", term, "can have no instance")
         for term in sorted((new.unsatisfiable - old.unsatisfiable) & new.kinds.keys())
@@ -197,6 +205,12 @@ def _of_ends(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
                 if wanted not in TOPS and not any(new.is_below(each, wanted) for each in allowed):
                     was = " and ".join(map(_words, allowed)) or "anything"
                     yield Change("narrowed", term, f"had the {word} {was}, and wants {_words(wanted)} now")
+        for term in sorted(old.kinds.keys() & new.kinds.keys() & before.keys()):
+            left = after.get(term, ())
+            for stated in before[term]:
+                if stated not in TOPS and not any(new.is_below(each, stated) for each in left):
+                    now = f"has {' and '.join(map(_words, left))} now" if left else "has none now"
+                    yield Change("widened", term, f"had the {word} {_words(stated)}, and {now}")
 
 
 def _words(expression: Expression) -> str:

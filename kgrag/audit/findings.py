@@ -49,6 +49,7 @@ class AuditFinding:
             **({"path": self.path} if self.path else {}),
             **({"value": self.value} if self.value else {}),
             "message": self.message,
+            **({"component": self.component} if self.terms is not None else {}),
             "anchors": list(self.anchors),
             **({"fix": self.fix} if self.fix else {}),
             "fingerprint": self.fingerprint,
@@ -75,7 +76,8 @@ class Audit:
     ``levels`` that of each severity and check,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
     own, ``files`` where it was read from, ``prefixes`` what these declare, ``labels`` those of terms in findings.
-    ``shapes`` names a user's own shapes that were run. From the severity
+    ``shapes`` names a user's own shapes that were run. ``sources`` says where nodes of a knowledge base are stated
+    that findings are about: title of a document, file, or graph. From the severity
     ``conforms_below`` on, a finding breaks conformance; of a validation by shapes, ``disallowed`` counts those that do.
     """
 
@@ -95,6 +97,7 @@ class Audit:
     files: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict, repr=False)
     labels: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
     shapes: tuple[str, ...] = ()
     conforms_below: str = "Violation"
@@ -134,6 +137,7 @@ class Audit:
             "not_decided": [{"check": check.check, "reason": check.reason} for check in self.not_decided],
             "unused_suppressions": list(self.unused_suppressions),
             **({"labels": dict(self.labels)} if self.labels else {}),
+            **({"sources": dict(self.sources)} if self.sources else {}),
             **({"metrics": dict(self.metrics)} if self.metrics else {}),
         }
 

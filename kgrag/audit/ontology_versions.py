@@ -19,6 +19,7 @@ from kgrag import queries
 from kgrag.audit.audit_context import FILE_SUFFIX, prepare
 from kgrag.audit.blank_node_names import BlankNodes
 from kgrag.audit.stated_content import StatedNode, nodes_of
+from kgrag.audit.version_axioms import VersionAxioms, read_axioms
 from kgrag.model import Term, plain
 from kgrag.ports import Workbench
 from kgrag.reasoning.hermit import classify
@@ -63,6 +64,7 @@ class OntologyVersion:
         above: class or property -> those that it is below, by what follows.
         unsatisfiable: classes that can have no instance, as far as is known.
         versions: what the ontology states of its version: IRIs, else texts.
+        axioms: what it demands besides.
     """
 
     kinds: Mapping[str, str]
@@ -76,6 +78,7 @@ class OntologyVersion:
     unsatisfiable: frozenset[str]
     versions: frozenset[str]
     namespaces: tuple[str, ...]
+    axioms: VersionAxioms = field(default_factory=VersionAxioms, repr=False)
 
     def is_below(self, one: Expression, other: Expression) -> bool:
         """Return whether all of a class expression is in another, as far as names, unions and intersections show."""
@@ -137,11 +140,14 @@ def read_version(
         for nodes, beyond in reachable({one: sorted(uppers) for one, uppers in edges.items()})
         for node in nodes
     }
+    axioms = read_axioms(triples, disjoint.values(), lambda iri: iri.startswith(target.namespaces))
+    individuals = dict.fromkeys(axioms.types.keys() - own.keys(), "individual")
     return OntologyVersion(
-        kinds={iri: _kind(node) for iri, node in own.items()},
+        kinds={iri: _kind(node) for iri, node in own.items()} | individuals,
         mentioned=frozenset(plain(term) for t in triples for term in t if isinstance(term, ox.NamedNode)),
         deprecated=frozenset(iri for iri, node in own.items() if node.is_a(AUDIT.DeprecatedTerm)),
-        labels={iri: frozenset(map(_letters, (local_name(iri), *node.all(AUDIT.label)))) for iri, node in own.items()},
+        labels={iri: frozenset(map(_letters, (local_name(iri), *node.all(AUDIT.label)))) for iri, node in own.items()}
+        | {iri: frozenset({_letters(local_name(iri))}) for iri in individuals},
         names={plain(iri): min(node.all(AUDIT.label)) for iri, node in context.items() if node.all(AUDIT.label)},
         domains=domains,
         ranges=ranges,
@@ -149,6 +155,7 @@ def read_version(
         unsatisfiable=unsatisfiable | _below_disjoint(above, disjoint.values()),
         versions=_versions(ontologies),
         namespaces=target.namespaces,
+        axioms=axioms,
     )
 
 

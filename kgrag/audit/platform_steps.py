@@ -17,6 +17,7 @@ from kgrag import queries, shacl
 from kgrag.audit.recomputation import recomputed
 from kgrag.audit.reserved_terms import is_reserved
 from kgrag.audit.step_input import Row, StepInput, Unasked, filled, message_template
+from kgrag.audit.updated_graphs import updated
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.resources import folder
@@ -24,7 +25,18 @@ from kgrag.store import graph_kinds
 from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import METADATA, RDF, local_name
 
-__all__ = ["activities", "blocks", "chunks", "hyperedges", "layers", "literals", "recomputation", "registry", "terms"]
+__all__ = [
+    "activities",
+    "blocks",
+    "chunks",
+    "hyperedges",
+    "layers",
+    "literals",
+    "recomputation",
+    "registry",
+    "terms",
+    "updates",
+]
 
 _CHECK_OF_SHAPE = {
     "Activity": "KG-07",
@@ -117,6 +129,11 @@ def registry(given: StepInput) -> Iterator[Row]:
 def recomputation(given: StepInput) -> Iterator[Row]:
     """Yield names, texts, counts and the like that do not come out so when they are computed again (KG-14)."""
     return recomputed(_store(given))
+
+
+def updates(given: StepInput) -> Iterator[Row]:
+    """Yield graphs that kgrag wrote and that somebody's SPARQL update changed (KG-16)."""
+    return updated(_store(given))
 
 
 def _violations(given: StepInput, check: str, query: str, **values: Sequence[ox.NamedNode]) -> Iterator[Row]:

@@ -61,6 +61,7 @@ STEPS: Mapping[str, Step] = {
     "platform-literals": Step(platform_steps.literals),
     "registry": Step(platform_steps.registry),
     "recomputation": Step(platform_steps.recomputation),
+    "updates": Step(platform_steps.updates),
     "consistency": Step(reasoner_steps.consistency, needs_reasoner=True),
     "unsatisfiable": Step(reasoner_steps.unsatisfiable, needs_reasoner=True),
     "equivalent": Step(reasoner_steps.equivalent, needs_reasoner=True),

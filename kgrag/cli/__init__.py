@@ -17,7 +17,7 @@ import typer
 
 from kgrag.cli.options import PART_DONE, Commands, remember
 from kgrag.cli.printing import set_loudness
-from kgrag.errors import BudgetSpent, KgragError, ServiceError, ShapeViolation
+from kgrag.errors import BudgetSpent, KgragError, NothingToCheck, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
 
@@ -118,7 +118,7 @@ def _as_typed(message: str, words: Sequence[str]) -> str:
 
 
 def _exit_code(error: KgragError) -> int:
-    if isinstance(error, ServiceError):
+    if isinstance(error, ServiceError | NothingToCheck):
         return 3
     if isinstance(error, BudgetSpent):
         return PART_DONE

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
+_ACCEPTED = "broken, and accepted"
+_ANSWER_WENT = "a kept answer went with what it cites"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
@@ -136,6 +138,8 @@ def _load_here(kb: Path | None, paths: Sequence[Path], made: _Drafts | None, opt
             typer.echo(f"loaded {iri}")
         for iri in publication.unchanged:
             typer.echo(f"unchanged {iri}")
+        for iri in publication.removed:
+            typer.echo(f"removed {iri}, which is in its file no more")
 
 
 def _load_there(client: Client, paths: Sequence[Path], made: _Drafts | None, options: Mapping[str, Any]) -> None:
@@ -218,6 +222,7 @@ def ingest(
             )
         counts = {name: getattr(report, name) for name in _COUNTS}
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
+        _some(report.answers, _ANSWER_WENT)
         _end_ingest(counts, report.skipped, report.broken, violations)
 
     def ingest_there(client: Client) -> None:
@@ -268,6 +273,10 @@ def sync(
     ] = 180,
     chunker: ChunkerOption = "pauses",
     whole_pages: WholePagesOption = False,
+    accept: Annotated[
+        list[Path] | None,
+        typer.Option("--accept", help="Broken file of the folder that is accepted until it changes; may be repeated."),
+    ] = None,
     server: ServerOption = None,
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
@@ -281,21 +290,32 @@ def sync(
                 chunker=chunker,
                 progress=progress,
                 whole_pages=whole_pages,
+                accept=accept or (),
             )
-        forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
+        forgotten = [
+            {"name": one.title or one.document, "remains": len(one.remains), "answers": one.answers}
+            for one in done.forgotten
+        ]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
+        _some(done.ingested.accepted, _ACCEPTED)
         _end_sync(counts, forgotten, done.misplaced, done.ingested.skipped, done.ingested.broken, done.undecided)
 
     def sync_there(client: Client) -> None:
+        from kgrag.text.readers import accepted_files
+
         read = folder if folder.exists() else source_folder_through(client, folder)
+        if accept:
+            accepted_files.accept(read, accept)
         skipped, broken, source = _reading([read], whole_pages)
         options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
         options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(client, source, broken.keys(), options, progress)
-        forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
-        _end_sync(done, forgotten, done["misplaced"], skipped, list(broken.values()), done["undecided"])
+        forgotten = [{**one, "name": one["title"] or one["document"]} for one in done["forgotten"]]
+        others, accepted = accepted_files.separated(read, broken)
+        _some(accepted, _ACCEPTED)
+        _end_sync(done, forgotten, done["misplaced"], skipped, others, done["undecided"])
 
     through(server, sync_here, sync_there)
 
@@ -316,6 +336,7 @@ def _end_sync(
     _some(broken, "broken", failed=True)
     _some(counts["violations"], "in quarantine", failed=True)
     _some([one["name"] for one in forgotten], "forgotten")
+    _some([question for one in forgotten for question in one["answers"]], _ANSWER_WENT)
     _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
     if broken or counts["violations"] or any(one["remains"] for one in forgotten):
         raise typer.Exit(_code_of(counts) if broken or counts["violations"] else 1)
@@ -380,7 +401,11 @@ def forget(
             done = opened.forget(*names, every=every)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
-            [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
+            [
+                {"name": one.title or one.document, "answers": one.answers}
+                | {name: len(getattr(one, name)) for name in counted}
+                for one in done
+            ]
         )
 
     def forget_there(client: Client) -> None:
@@ -398,6 +423,7 @@ def _end_forget(done: Sequence[Mapping[str, Any]]) -> None:
         )
         if one["waiting"]:
             note(f"{one['waiting']} nodes of trees lost their words: run `kgrag build sire_rag`")
+        _some(one["answers"], _ANSWER_WENT)
     if any(one["remains"] for one in done):
         raise typer.Exit(1)
 

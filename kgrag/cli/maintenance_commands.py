@@ -72,12 +72,17 @@ def status(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
     server: ServerOption = None,
 ) -> None:
-    """List what builds and workers left to do, each part with the reason; exit code 4 when there is any."""
+    """List what builds and workers left to do, each part with the reason; exit code 4 when there is any.
+
+    Broken files that were accepted (`kgrag sync --accept`) are listed behind it.
+    """
     from kgrag.knowledge_base.build_marks import INTAKE
+    from kgrag.text.readers import accepted_files
 
     def here() -> Any:
         with open_kb(kb, access="read") as opened:
-            return opened.status()
+            roots = [Path(source.root) for source in opened.sources() if source.kind == "folder"]
+            return {**opened.status(), "accepted": [line for root in roots for line in accepted_files.listed(root)]}
 
     found = read_through(server, here, lambda client: client.status().model_dump())
     if format_ is JsonFormat.JSON:
@@ -90,9 +95,11 @@ def status(
             typer.echo(f"{method}: {len(lines)} parts are pending; {again} tries them again")
             for line in lines:
                 typer.echo(f"  {line}")
-        if not any(found.values()):
+        if not (found["unfinished"] or found["pending"]):
             typer.echo("nothing is pending")
-    if any(found.values()):
+        for line in found.get("accepted", ()):
+            typer.echo(f"accepted as broken: {line}")
+    if found["unfinished"] or found["pending"]:
         raise typer.Exit(PART_DONE)
 
 

@@ -39,7 +39,9 @@ def register(app: typer.Typer) -> None:
 def why(
     triple: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SUBJECT PREDICATE OBJECT]", help="What follows: three terms in Turtle."),
+        typer.Argument(
+            metavar="[SUBJECT PREDICATE OBJECT]", help="What follows: three terms in Turtle; prefixes as in queries."
+        ),
     ] = None,
     given: Annotated[
         list[str] | None,
@@ -104,7 +106,7 @@ def _explained(
     known = {each.value for each in Inference}
     if profile and profile not in known:
         raise InputError(f"there is no profile '{profile}' to reason by. Name one of {', '.join(sorted(known))}.")
-    asked_triple = explanation_runs.read_triple(*triple)
+    asked_triple = explanation_runs.read_triple(triple, given.prefixes)
     return explanation_runs.why(given, asked_triple, profile=profile or None, seconds=seconds)
 
 

@@ -301,7 +301,10 @@ class DocumentReply(ListedDocument):
 
 
 class ForgottenDocument(BaseModel):
-    """What went with a document; `remains` is what a query still finds, and is 0 unless something is wrong."""
+    """What went with a document; `remains` is what a query still finds, and is 0 unless something is wrong.
+
+    `answers` are the questions of the kept answers that cited it.
+    """
 
     document: str
     title: str
@@ -309,6 +312,7 @@ class ForgottenDocument(BaseModel):
     trimmed: int
     waiting: int
     remains: int
+    answers: list[str] = []
 
 
 class ForgottenReply(RootModel[list[ForgottenDocument]]):
@@ -354,6 +358,7 @@ class FindingReply(BaseModel):
     path: str = ""
     value: str = ""
     fix: str = ""
+    component: str = ""
 
 
 class UndecidedReply(BaseModel):
@@ -375,6 +380,10 @@ class AuditReply(BaseModel):
     engine: str
     not_decided: list[UndecidedReply]
     unused_suppressions: list[str]
+    labels: dict[str, str] = {}
+    sources: dict[str, str] = Field(
+        default={}, description="Where the nodes of findings are stated: document, file or graph."
+    )
 
 
 class FaultReply(BaseModel):

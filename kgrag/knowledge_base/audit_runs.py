@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgrag.errors import InputError, InvalidSettings, NotDecided
+from kgrag.errors import InputError, InvalidSettings, NotDecided, NothingToCheck
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
@@ -170,7 +170,8 @@ def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOption
     With profile "kg" and no graph, the target is the knowledge base itself.
 
     Raises:
-        InputError: there is no such graph, or no ontology.
+        InputError: there is no such graph.
+        NothingToCheck: there is no ontology.
     """
     from kgrag.audit import audit
     from kgrag.store.scratch import OxigraphScratch
@@ -178,7 +179,9 @@ def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOption
     whole = options.profile == "kg" and not graphs
     nodes = [] if whole else [_graph(store, each) for each in graphs] or ontologies(store)
     if not nodes and not whole:
-        raise InputError("there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files.")
+        raise NothingToCheck(
+            "nothing to check: there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files."
+        )
     found = audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
     return _with_competency(found, [triple for node in nodes for triple in store.triples(node)], options)
 

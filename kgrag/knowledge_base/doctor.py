@@ -90,12 +90,15 @@ def _examined(
     repair: bool,
 ) -> Iterator[Finding]:
     from kgrag.audit.recomputation import recomputed  # an audit's modules take time that only a doctor is to pay
+    from kgrag.audit.updated_graphs import updated
 
     yield from _catalogue(store)
     for each in shacl.graph_violations(store)[:_MAX_ROWS_PER_CHECK]:
         yield Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}")
     for row in islice(recomputed(store), _MAX_ROWS_PER_CHECK):
         yield Finding("recomputed", f"{row['message']}. Ingest, load or build it again.")
+    for row in islice(updated(store), _MAX_ROWS_PER_CHECK):
+        yield Finding("updates", f"{row['message']}. `kgrag audit --profile kg` lists each.", fault=False)
     if isinstance(spaces, DescribesItself):
         yield Finding("index", spaces.described(store.revision), fault=False)
     else:

@@ -149,7 +149,7 @@ class DocumentCalls(ProfileCalls):
         self.method("passages").build(progress=progress)
         self.store.flush()
 
-    def sync(
+    def sync(  # noqa: PLR0913 - options of one pass
         self,
         folder: str | Path,
         *,
@@ -158,6 +158,7 @@ class DocumentCalls(ProfileCalls):
         chunker: str = ingestion.CHUNKER,
         progress: Progress | None = None,
         whole_pages: bool = False,
+        accept: Sequence[str | Path] = (),
     ) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
 
@@ -168,18 +169,25 @@ class DocumentCalls(ProfileCalls):
             chunker: as of ``ingest``.
             progress: as of ``ingest``.
             whole_pages: as of ``ingest``.
+            accept: broken files of the folder that are to be accepted until they change (``.kgrag-accepted`` there).
+
+        Returns:
+            What was done; ``ingested.accepted`` are the broken files that are accepted, ``ingested.broken`` the others.
 
         Raises:
             UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
-            InputError: the name is another source's, or that of a feed; or the folder is a part of a source.
+            InputError: the name is another source's, or that of a feed; or the folder is a part of a source; or what is
+                to be accepted is no file of the folder.
         """
         from kgrag.knowledge_base import document_sources, folder_sync
-        from kgrag.text.readers import read_paths
+        from kgrag.text.readers import accepted_files, read_paths
 
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         path = document_sources.folder_of(self.store, *_paths([folder]))
         own = document_sources.planned(self.store, path, name)
+        if accept:
+            accepted_files.accept(path, [Path(file) for file in accept])
         source = read_paths([path], skipped=skipped, broken=broken, whole_pages=whole_pages)
         contents = folder_sync.FolderContents(path, source, broken.keys())
         before = self.store.revision
@@ -195,7 +203,8 @@ class DocumentCalls(ProfileCalls):
             document_sources.note_folder(self.store, own, synced=True, since=before)
         self.store.flush()
         self._embed(progress)
-        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
+        others, accepted = map(tuple, accepted_files.separated(path, broken))
+        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=others, accepted=accepted))
 
     def sources(self) -> list[Source]:
         """Return what documents come from, by name: folders, files and feeds, each with the count of its documents."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgrag.audit.reports.line_numbers import declared_prefixes
 from kgrag.errors import InputError
+from kgrag.index.ontology_prefixes import ontology_prefixes
 from kgrag.knowledge_base import audit_runs, reasoning_runs
 from kgrag.ports import TripleStore
 from kgrag.vocab import PREFIXES
@@ -33,13 +35,20 @@ __all__ = [
     "why_refused",
 ]
 
+_SCHEMES = frozenset({"did", "doi", "info", "mailto", "tag", "urn"})
+"""Schemes of IRIs that are not followed by two slashes, and that hardly anybody has for a prefix."""
+
 
 @dataclass(frozen=True, slots=True)
 class Premises:
-    """Triples, with the graphs or files that state each of them; ``name`` is what they are called together."""
+    """Triples, with the graphs or files that state each of them; ``name`` is what they are called together.
+
+    ``prefixes`` are those that a triple may be asked for by: of the ontologies, and what the files declare.
+    """
 
     stated: dict[ox.Triple, tuple[str, ...]]
     name: str
+    prefixes: Mapping[str, str] = field(default_factory=lambda: PREFIXES)
 
     @property
     def triples(self) -> list[ox.Triple]:
@@ -65,7 +74,8 @@ def premises(store: TripleStore | None, targets: Sequence[str | Path], *, graphs
         names.append(name)
         for triple in dict.fromkeys(triples):
             stated[triple] = (*stated.get(triple, ()), name)
-    return Premises(stated, " ".join(names))
+    declared = declared_prefixes(path for path in map(Path, names) if not graphs_only and path.is_file())
+    return Premises(stated, " ".join(names), {**declared, **(ontology_prefixes(store) if store else PREFIXES)})
 
 
 def _read(
@@ -83,28 +93,38 @@ def _read(
             yield graph.value, list(store.triples(graph))
 
 
-def read_triple(subject: str, predicate: str, value: str) -> ox.Triple:
-    """Return a triple from its terms in Turtle; an IRI may be without brackets, and kgrag's prefixes are known.
+def read_triple(terms: Sequence[str], prefixes: Mapping[str, str]) -> ox.Triple:
+    """Return a triple from its three terms in Turtle; an IRI of a common scheme may be without brackets.
+
+    Args:
+        terms: subject, predicate and object.
+        prefixes: those that need no declaration.
 
     Raises:
-        InputError: it is no triple.
+        InputError: it is no triple, or has a prefix that is not known.
     """
-    prologue = "".join(f"PREFIX {name}: <{namespace}>\n" for name, namespace in PREFIXES.items())
-    text = f"{prologue}{_bracketed(subject)} {_bracketed(predicate)} {_bracketed(value)} ."
+    text = " ".join(map(_bracketed, terms))
+    prologue = "".join(f"PREFIX {name}: <{space}>\n" for name, space in prefixes.items() if f"{name}:" in text)
     try:
-        triples: list[ox.Triple] = [quad.triple for quad in ox.parse(text.encode(), format=ox.RdfFormat.TURTLE)]
+        triples: list[ox.Triple] = [
+            quad.triple for quad in ox.parse(f"{prologue}{text} .".encode(), format=ox.RdfFormat.TURTLE)
+        ]
     except (SyntaxError, ValueError) as error:
-        raise InputError(f"'{subject} {predicate} {value}' is no triple: {error}. Write IRIs in < >.") from None
+        raise InputError(f"'{' '.join(terms)}' is no triple: {error}. Write IRIs in < >.") from None
     if len(triples) != 1:
-        raise InputError(f"'{subject} {predicate} {value}' is not one triple. Name a subject, a predicate, an object.")
+        raise InputError(f"'{' '.join(terms)}' is not one triple. Name a subject, a predicate, an object.")
     return triples[0]
 
 
 def _bracketed(term: str) -> str:
-    """Return a term as Turtle has it; a bare IRI, which no known prefix begins, gets its brackets."""
-    prefix, colon, _ = term.partition(":")
-    is_bare = colon and prefix.replace("+", "").replace("-", "").isalnum() and prefix not in PREFIXES
-    return f"<{term}>" if is_bare and not term.startswith(("_:", "<", '"', "'")) else term
+    """Return a term as Turtle has it: what can be nothing but an IRI gets its brackets.
+
+    >>> [_bracketed(term) for term in ("https://x.org/a", "urn:x:a", "dcat:Resource", '"1"')]
+    ['<https://x.org/a>', '<urn:x:a>', 'dcat:Resource', '"1"']
+    """
+    scheme, _, rest = term.partition(":")
+    is_bare = rest.startswith("//") if scheme not in _SCHEMES else bool(rest)
+    return f"<{term}>" if is_bare and scheme.replace("+", "").replace("-", "").isalnum() else term
 
 
 def why(given: Premises, triple: ox.Triple, *, profile: str | None = None, seconds: float | None = None) -> Proof:

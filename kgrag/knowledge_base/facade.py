@@ -18,7 +18,15 @@ import pyoxigraph as ox
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, UnknownName
 from kgrag.index.ontology_prefixes import ontology_prefixes
-from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries, worker_builds
+from kgrag.knowledge_base import (
+    audit_runs,
+    build_marks,
+    erasure,
+    rdf_loads,
+    training_runs,
+    user_queries,
+    worker_builds,
+)
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.conversation_calls import ConversationCalls
 from kgrag.knowledge_base.export_calls import ExportCalls
@@ -75,7 +83,10 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
     def load(
         self, *paths: str | Path, graph: str | None = None, rdf_format: str | None = None, profile: str | None = None
     ) -> Publication:
-        """Load ontologies or any RDF, each file into a graph of its own; loading it again replaces that graph.
+        """Load ontologies or any RDF, each file into a graph of its own; loading it again replaces what it had.
+
+        Graphs that were loaded from the same file and are not in it any more are removed (``removed`` of what is
+        returned), but those that were loaded with a name (``graph``). Files of one ontology are one graph together.
 
         With ``profile``, an ontology with violations by this audit profile is refused, and nothing is loaded.
 
@@ -88,7 +99,7 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
         drafts = rdf_files.read_all(files, rdf_format=rdf_format, graph=target, names=self.store.names)
         if profile is not None:
             audit_runs.gate(self.store, drafts, profile)
-        publication = self.store.publish(drafts)
+        publication = rdf_loads.publish(self.store, drafts)
         self.store.flush()
         return publication
 

@@ -53,7 +53,8 @@ def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
 class Forgotten:
     """What went with a document: IRIs of graphs dropped and trimmed, and of tree nodes that wait for a build.
 
-    ``remains`` are the (graph, IRI) pairs that a query still finds, and empty unless something is wrong.
+    ``answers`` are the questions of the kept answers that cited it. ``remains`` are the (graph, IRI) pairs that a query
+    still finds, and empty unless something is wrong.
     """
 
     document: str
@@ -62,6 +63,7 @@ class Forgotten:
     trimmed: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     remains: tuple[tuple[str, str], ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -169,6 +171,8 @@ def _forget_at_once(
     _add_derived(store, every, going)
     _add_undescribed(store, going)
     _add_references(store, going)
+    asked = _rows(store, "forgetting/answers", "graphs", going.dropped)
+    answers = _by_document((question, going.dropped[graph]) for graph, question in asked)
     build_marks.forget_undone(store)  # the next builds write it anew
     _delete(store, going, then, entries)
     if spaces is not None:
@@ -185,6 +189,7 @@ def _forget_at_once(
             tuple(sorted(trimmed[document])),
             tuple(sorted(waiting[document])),
             tuple(sorted(left[document])),
+            tuple(sorted(answers[document])),
         )
         for document in every
     ]

@@ -68,7 +68,8 @@ def take_in(
     """
     settling = Settling(store, spaces, feed, broken)
     report = ingest(source, store=store, publishing=settling.publishing)
-    return replace(report, superseded=len(settling.forgotten))
+    answers = tuple(question for one in settling.forgotten for question in one.answers)
+    return replace(report, superseded=len(settling.forgotten), answers=answers)
 
 
 def finish(store: TripleStore, spaces: VectorSpaces | None = None) -> tuple[list[Forgotten], int]:

@@ -109,7 +109,7 @@ class ReasoningCalls(Wiring):
         """Return why a triple follows: a smallest set of statements, and each step with its rule and its premises.
 
         Args:
-            triple: what follows; as three texts, each a term in Turtle.
+            triple: what follows; as three texts, each a term in Turtle, with the prefixes that queries know.
             targets: IRIs of graphs, or paths of files; none = all ontologies and data.
             profile: "rdfs" or "owl-rl"; None = the first by which it follows.
             seconds: the time that each profile may take, by the clock; None = no limit.
@@ -120,8 +120,8 @@ class ReasoningCalls(Wiring):
         """
         from kgrag.knowledge_base import explanation_runs
 
-        asked = triple if isinstance(triple, ox.Triple) else explanation_runs.read_triple(*triple)
         given = explanation_runs.premises(self.store, targets)
+        asked = triple if isinstance(triple, ox.Triple) else explanation_runs.read_triple(triple, given.prefixes)
         return explanation_runs.why(given, asked, profile=profile, seconds=seconds)
 
     def why_found(self, fingerprint: str, *targets: str | Path, **options: Any) -> Grounds:

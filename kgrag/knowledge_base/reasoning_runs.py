@@ -11,7 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InputError
+from kgrag.errors import InputError, NothingToCheck
 from kgrag.knowledge_base import audit_runs
 from kgrag.model import plain
 from kgrag.ports import TripleStore
@@ -138,11 +138,19 @@ class _Rules:
         return infer_within(seconds, triples, name=self.name, infer=self.infer)
 
 
-def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
+def sources(
+    store: TripleStore, targets: Sequence[str], *, missing: str = "there is no ontology and no data to reason over"
+) -> list[ox.NamedNode]:
     """Return the graphs that are named, or else all ontologies and all data of a store.
 
+    Args:
+        store: where they are.
+        targets: IRIs of graphs.
+        missing: what the error says where there are none.
+
     Raises:
-        InputError: there is no such graph, or neither ontology nor data.
+        InputError: there is no such graph.
+        NothingToCheck: there is neither ontology nor data.
     """
     known = _graphs(store)
     kinds = (KG.OntologyGraph.value, KG.DataGraph.value)
@@ -150,7 +158,7 @@ def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
         raise InputError(f"there is no graph <{unknown[0]}>. queries/catalogue/graphs lists them.")
     chosen = list(targets) or sorted(graph for graph, kind in known.items() if kind in kinds)
     if not chosen:
-        raise InputError("there is no ontology and no data to reason over. Load some (kgrag load FILE), or name files.")
+        raise NothingToCheck(f"{missing}. Load some (kgrag load FILE), or name files.")
     return [ox.NamedNode(each) for each in chosen]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InvalidSPARQL
+from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
 from kgrag.model import Term, plain
 from kgrag.ports import OpenedStore, TripleStore
@@ -19,10 +19,11 @@ from kgrag.querying.written_results import WrittenTriples, named_graphs
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import check_update
 from kgrag.sparql.query_help import helped, with_declarations
+from kgrag.sparql.update_targets import written
 from kgrag.store.engine import Results
 from kgrag.store.update_effect import UpdateEffect, effect_on_copy
 from kgrag.telemetry import span
-from kgrag.vocab import PREFIXES
+from kgrag.vocab import PREFIXES, Names
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base.wiring import Wiring
@@ -86,13 +87,29 @@ def run_update(store: TripleStore, sparql: str) -> int:
 
     Raises:
         InvalidSPARQL: it does not parse, or reaches the network.
+        InputError: it writes to the catalogue.
     """
     prefixes = ontology_prefixes(store)
     try:
         refuse_in_update(sparql)
-        return store.update(with_declarations(sparql, prefixes))
+        text = with_declarations(sparql, prefixes)
+        _refuse_catalogue(text, store.names)
+        return store.update(text)
     except InvalidSPARQL as error:
         raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store), update=True) from error
+
+
+def _refuse_catalogue(update: str, names: Names) -> None:
+    """Refuse an update that names the catalogue as a graph that it writes to.
+
+    Raises:
+        InputError: it does.
+    """
+    if names.catalogue.value in (written(update, PREFIXES).graphs or ()):
+        raise InputError(
+            f"the update writes to <{names.catalogue.value}>, which kgrag keeps itself: no document, source or build "
+            "is known without it. Leave it out; `kgrag load`, `ingest`, `forget` and `sources` change what it lists."
+        )
 
 
 def effect_of_update(kb: Wiring, sparql: str) -> UpdateEffect:

@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
-from kgrag.errors import InputError
+from kgrag import queries
+from kgrag.errors import InputError, NothingToCheck
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import parse
@@ -27,6 +28,7 @@ __all__ = ["validate"]
 
 _MANY_BYTES = 250_000_000
 """About two million triples as N-Triples, and more in other formats."""
+_MAX_NODES_PLACED = 1_000
 _GZIP_RATIO = 10
 """How many times shorter gzip makes RDF, about."""
 
@@ -55,7 +57,8 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
         each: is called with every result as soon as it is found.
 
     Raises:
-        InputError: there is no such graph, shape or rules, nothing to validate, no shapes, or an unreadable catalogue.
+        InputError: there is no such graph, shape or rules, or an unreadable catalogue.
+        NothingToCheck: there are no data, or no shapes.
         InvalidRDF: a file does not parse.
     """
     from kgrag.audit import Undecided
@@ -65,9 +68,11 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
 
     if graphs and store is None:
         raise InputError(f"<{graphs[0]}> is a graph of a knowledge base, and none was named. Name it with --kb.")
-    nodes = reasoning_runs.sources(store, graphs) if store is not None and (graphs or not files) else []
+    nodes = []
+    if store is not None and (graphs or not files):
+        nodes = reasoning_runs.sources(store, graphs, missing="nothing to check: there is no ontology and no data")
     if not files and not nodes:
-        raise InputError("there is nothing to validate. Name files, or graphs of a knowledge base.")
+        raise NothingToCheck("nothing to check: there are no data. Name files, or graphs of a knowledge base.")
     triples: Iterable[ox.Triple] = chain(_of_files(files), _of_graphs(store, nodes))
     if options.inference:
         stated = list(triples)
@@ -75,7 +80,9 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes, many=_are_many(files))
     named = shapes or data.shapes
     if not named:
-        raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
+        raise NothingToCheck(
+            "nothing to check: no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes."
+        )
     prefixes: dict[str, str] = {}
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
@@ -85,7 +92,20 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     absent = [Undecided(iri, reason, asked=True) for iri in missing]
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
-    return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
+    places = {} if store is None else _stated_in(store, found.findings, nodes)
+    return replace(found, not_decided=not_decided, counts=counts, files=tuple(map(str, files)), sources=places)
+
+
+def _stated_in(store: TripleStore, findings: Sequence[AuditFinding], graphs: Sequence[ox.NamedNode]) -> dict[str, str]:
+    """Return where the nodes of findings are stated: title of the document, else file, else graph."""
+    nodes = [node for node in map(_iri, dict.fromkeys(finding.focus for finding in findings)) if node is not None]
+    if not nodes or not graphs:
+        return {}
+    values = {"catalogue": store.names.catalogue, "nodes": nodes[:_MAX_NODES_PLACED], "graphs": list(graphs)}
+    found: dict[str, str] = {}
+    for node, graph, title, file in store.select(queries.bind("audit/stated_in", **values)).values():
+        found.setdefault(node, title or file or graph)
+    return found
 
 
 def _are_many(files: Iterable[Path]) -> bool:

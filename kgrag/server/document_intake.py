@@ -207,7 +207,7 @@ def report_json(report: IngestReport) -> dict[str, Any]:
 def forgotten_json(done: Forgotten) -> dict[str, Any]:
     """Return what went with a document as the JSON API has it."""
     counts = {name: len(getattr(done, name)) for name in ("dropped", "trimmed", "waiting", "remains")}
-    return {"document": done.document, "title": done.title, **counts}
+    return {"document": done.document, "title": done.title, **counts, "answers": list(done.answers)}
 
 
 def upload_name(name: str) -> str:

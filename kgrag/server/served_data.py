@@ -23,11 +23,12 @@ from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore
 from kgrag.server.problems import Problem
 from kgrag.sparql.query_help import with_declarations
+from kgrag.sparql.update_targets import written
 from kgrag.store.language_tags import by_lower_case, language_tags
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.plain_dataset import PlainStore
 from kgrag.store.rdf_files import is_ontology
-from kgrag.vocab import DEFAULT_BASE, KG, Names
+from kgrag.vocab import DEFAULT_BASE, KG, PREFIXES, Names
 
 __all__ = ["CataloguedDataset", "PlainDataset", "ServedDataset"]
 
@@ -154,7 +155,10 @@ class CataloguedDataset:
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
         """Run an update and bring the catalogue up to date, in one transaction."""
-        self._store.update(with_declarations(update, self.prefixes))
+        text = with_declarations(update, self.prefixes)
+        if self._store.names.catalogue.value in (written(text, PREFIXES).graphs or ()):
+            raise Problem(403, f"the update writes to <{self._store.names.catalogue.value}>, which kgrag keeps itself.")
+        self._store.update(text)
 
     def language_tags(self, graph: str) -> list[str]:
         """Return what the catalogue lists."""

@@ -235,6 +235,7 @@ class CataloguedStore:
                 ox.Store().update(update, prefixes=PREFIXES)
                 return self._revision
             text = f"{with_readable_terms(update)}\n{'' if reading.last == ';' else ';'}\n"
+            from_outside = graphs is None
             if graphs is None:
                 targets = written(update, PREFIXES).graphs
                 # an update that edits the catalogue may change what any graph is
@@ -242,14 +243,15 @@ class CataloguedStore:
                     graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
                 one_way, inserts = not reading.adds_and_removes, reading.only_inserts_data
-                self._rewrite(store, text, graphs, subjects=subjects, one_way=one_way, inserts=inserts)
+                stated = publication_plan.by_update(self._revision + 1, self._names) if from_outside else []
+                self._rewrite(store, text, graphs, subjects=subjects, one_way=one_way, inserts=inserts, stated=stated)
             except SyntaxError:
                 # raises with the place in the caller's text, not in ours: it ends there, before anything is sorted
                 ox.Store().update(update, prefixes=PREFIXES)
                 raise
             return self._revision
 
-    def _rewrite(
+    def _rewrite(  # noqa: PLR0913 - what is known of one update
         self,
         store: QuadStore,
         update: str,
@@ -258,15 +260,17 @@ class CataloguedStore:
         subjects: Collection[str] | None = None,
         one_way: bool = False,
         inserts: bool = False,
+        stated: Sequence[ox.Quad] = (),
     ) -> None:
         revision, lineage = self._revision + 1, self._unwritten_lineage
-        stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
+        stated = [*stated, *self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
         touched = None if graphs is None else [*graphs, self._names.default_data]
         insertion = update if inserts else None
         seen = fact_journal.Seen(store, touched, self._names, insertion=insertion, subjects=subjects)
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
-        identity.write_founding(store, self._names)
+        if identity.write_founding(store, self._names) and not lineage:
+            store.add(publication_plan.lineage_of(revision, self._names, lineages.drawn()))
         reached = identity.revision(store, self._names)
         try:
             seen.note(self, self._revision, reached)

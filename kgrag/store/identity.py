@@ -14,7 +14,7 @@ from kgrag.store import publication_plan
 from kgrag.store.engine import closable
 from kgrag.store.quad_store import QuadStore, of_graph
 from kgrag.store.reading_views import ReadingView
-from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
+from kgrag.vocab import DEFAULT_BASE, KG, SCHEMA_VERSION, Names
 
 __all__ = ["FOUNDING_QUADS", "creation_quads", "open_folder", "recorded_names", "revision", "write_founding"]
 
@@ -106,12 +106,22 @@ def revision(store: QuadStore, names: Names) -> int:
     return max((int(row["revision"].value) for row in rows if row["revision"] is not None), default=0)
 
 
-def write_founding(store: QuadStore, names: Names) -> None:
-    """Write those statements that every catalogue begins with, as far as they are missing."""
+def write_founding(store: QuadStore, names: Names) -> bool:
+    """Write those statements that every catalogue begins with, as far as they are missing.
+
+    Returns:
+        Whether the catalogue had lost its first change, as one does that an update emptied (``DROP ALL``).
+    """
     founding = publication_plan.founding(names, publication_plan.now())
     stated = store.matching([(cast("ox.NamedNode", q.subject), q.predicate, None, names.catalogue) for q in founding])
-    if missing := [quad for quad, there in zip(founding, stated, strict=True) if not there]:
+    missing = [
+        quad
+        for quad, there in zip(founding, stated, strict=True)
+        if not there or (quad.predicate == KG.publication and quad.object not in {each.object for each in there})
+    ]
+    if missing:
         store.add(missing)
+    return any(quad.predicate == KG.publication for quad in missing)
 
 
 def creation_quads(store: QuadStore, names: Names) -> list[ox.Quad]:

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
-from kgrag.store.checksums import account, checksum, read_account
+from kgrag.store.checksums import account, checksum, continued
 from kgrag.store.graph_kinds import kinds
 from kgrag.store.quad_store import Pattern, QuadStore, kind_pattern, of_graph
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, local_name, number
@@ -271,8 +271,7 @@ def _accounts(change: Change, revision: int) -> Iterator[tuple[ox.NamedNode, Ter
         if VOID.triples in before:
             yield VOID.triples, number(int(before[VOID.triples]) + len(change.added))
         if KG.checksum in before:
-            _, known = read_account(before[KG.checksum])
-            yield KG.checksum, account(revision, known and checksum(change.added, before=known))
+            yield KG.checksum, continued(before[KG.checksum], revision, change.added)
     else:
         whole = draft.triples if change.known else change.added
         yield VOID.triples, number(len(whole))
@@ -313,6 +312,13 @@ def publication(
 def lineage_of(revision: int, names: Names, lineage: str) -> list[ox.Quad]:
     """Return the catalogue's statement that a writer's first change names its lineage; [] for ""."""
     return [ox.Quad(names.publication(revision), KG.lineage, ox.Literal(lineage), names.catalogue)] if lineage else []
+
+
+def by_update(revision: int, names: Names) -> list[ox.Quad]:
+    """Return the catalogue's statement that a change is somebody's SPARQL update."""
+    return [
+        ox.Quad(names.publication(revision), KG.byUpdate, ox.Literal("true", datatype=XSD.boolean), names.catalogue)
+    ]
 
 
 def founding(names: Names, created: ox.Literal) -> list[ox.Quad]:

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
-from kgrag.model import GraphDraft
+from kgrag.model import GraphDraft, plain
 from kgrag.resources import files
 from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
@@ -57,6 +59,7 @@ SUFFIXES = {
 }
 """File suffix -> format; each may be followed by ``.gz``."""
 
+_MAX_TERM_BYTES = 16 * 1024 * 1024
 _MAX_BYTES_READ_WHOLE = 64 * 1024 * 1024
 _BLOCK_BYTES = 8 * 1024 * 1024
 _STRICT = {"turtle", "trig", "ntriples", "nquads"}
@@ -70,7 +73,9 @@ _CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-sch
 def read_all(
     paths: Sequence[Path], *, rdf_format: str | None = None, graph: ox.NamedNode | None = None, names: Names
 ) -> list[GraphDraft]:
-    """Return the drafts of several files, each read as ``read_rdf`` reads it.
+    """Return the drafts of several files, each read as ``read_rdf`` reads it, and with its real path (``kg:readFrom``).
+
+    Without a ``graph`` that is, which may be loaded from anywhere.
 
     Raises:
         InvalidRDF: one of them cannot be read; where there are others, the message says that these are not loaded.
@@ -78,12 +83,32 @@ def read_all(
     drafts: list[GraphDraft] = []
     for path in paths:
         try:
-            drafts += read_rdf(path, rdf_format=rdf_format, graph=graph, names=names)
+            read = read_rdf(path, rdf_format=rdf_format, graph=graph, names=names)
+            if graph is None:
+                own = (KG.readFrom, ox.Literal(os.path.realpath(path)))
+                read = [replace(draft, described=[*draft.described, own]) for draft in read]
+            drafts += read
         except InvalidRDF as error:
             if len(paths) == 1:
                 raise
             raise InvalidRDF(f"{error} Nothing was loaded of the other files either: leave this one out.") from error
+    _note_shared(drafts)
     return drafts
+
+
+def _note_shared(drafts: Sequence[GraphDraft]) -> None:
+    """Log graphs that are in several files, of which their union is read."""
+    files: dict[str, list[str]] = {}
+    for draft in drafts:
+        own = [plain(value) for term, value in draft.described if term == KG.readFrom]
+        files.setdefault(draft.iri.value, []).extend(own)
+    for graph, paths in files.items():
+        if len(set(paths)) > 1:
+            _LOG.warning(
+                "%s are one graph together, %s; versions of an ontology are loaded one at a time, or with --graph",
+                " and ".join(sorted(set(paths))),
+                graph,
+            )
 
 
 def read_rdf(
@@ -252,6 +277,13 @@ def _parsed(text: str, form: str, base: str, path: Path) -> Iterator[ox.Quad]:
     except SyntaxError as error:
         place = f", line {error.lineno}, column {error.offset}" if error.lineno else ""
         raise InvalidRDF(f"{path}{place}: {_parser_message(error)} It was read as {form}; correct it there.") from error
+    except MemoryError as error:  # the parser's own: it keeps one term in a buffer of 16 MiB
+        long = next((number for number, line in enumerate(text.split("\n"), 1) if len(line) > _MAX_TERM_BYTES // 4), 0)
+        place = f", line {long}" if long else ""
+        raise InvalidRDF(
+            f"{path}{place}: a text or an IRI is longer than the parser reads ({_MAX_TERM_BYTES // 1024**2} MiB). "
+            "Leave it out; a long text can come in as a document (kgrag ingest)."
+        ) from error
     except (ValueError, OSError) as error:
         raise InvalidRDF(f"{path}: {error}. It was read as {form}.") from error
 
@@ -271,12 +303,22 @@ class _Content:
     quads: list[ox.Quad]
 
     def ontology(self) -> ox.NamedNode | None:
-        """Return the IRI of the first ontology that is declared outside named graphs."""
-        for quad in self.quads:
-            declares = (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
-            if declares and isinstance(quad.subject, ox.NamedNode):
-                return quad.subject
-        return None
+        """Return the IRI of the ontology that is declared outside named graphs; of several, the one most is said of."""
+        declared = [
+            quad.subject
+            for quad in self.quads
+            if (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
+            and isinstance(quad.subject, ox.NamedNode)
+        ]
+        if len(declared) < 2:
+            return declared[0] if declared else None
+        said = Counter(quad.subject for quad in self.quads)
+        chosen = max(declared, key=lambda iri: said[iri])  # the first of those of which as much is said
+        others = ", ".join(iri.value for iri in dict.fromkeys(declared) if iri != chosen)
+        _LOG.warning(
+            "the graph is named %s, by the ontology of which most is said; declared beside it: %s", chosen.value, others
+        )
+        return chosen
 
     def graphs(self, target: ox.NamedNode, own: str) -> dict[ox.NamedNode, list[ox.Triple]]:
         """Return graph -> triples, each once, with blank nodes named by graph and order of appearance."""

@@ -40,7 +40,8 @@ class IngestReport:
     """Counts of documents and chunks of one ingest, and the files that were left out, with the reason.
 
     ``replaced`` documents were cut anew, ``superseded`` ones are forgotten, because others took their places.
-    ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable.
+    ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable. ``answers`` are
+    the questions of kept answers that went with what they cited, ``accepted`` broken files that their owner accepted.
     """
 
     documents: int = 0
@@ -52,6 +53,8 @@ class IngestReport:
     skipped: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    answers: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@
 # Repair  Enter the revision; move the default graph's triples into a graph of their own; strike graphs that are empty
 #         now, and say of what kind they were; list new graphs as data graphs; count the triples anew. Graphs with
 #         another count name the revision, and so do those that may differ with the same count. Their checksums are not
-#         known any more: an update may have changed every triple of them, and nobody reads them all here.
+#         known any more: an update may have changed every triple of them, and nobody reads them all here. Those of
+#         all other graphs are in doubt where any graph may have changed, and kept with a tilde.
 # param catalogue: IRI        the catalogue graph
 # param default: IRI          the graph that takes the default graph's triples
 # param publication: IRI      this revision
@@ -113,6 +114,12 @@ WHERE {
 {% if not touched %}
 ;
 DELETE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
-INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> {{ unknown }} } }
-WHERE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
+INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?doubted } }
+WHERE {
+  GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum }
+  FILTER(?checksum != {{ unknown }})
+  BIND(IF(CONTAINS(?checksum, ":"), STRAFTER(?checksum, ":"), ?checksum) AS ?account)
+  BIND(IF(CONTAINS(?account, "~"), STRAFTER(?account, "~"), ?account) AS ?value)
+  BIND(CONCAT({{ unknown }}, IF(?value = "", "", "~"), ?value) AS ?doubted)
+}
 {% endif %}

@@ -17,6 +17,8 @@ ex:Plant a owl:Class ; rdfs:label "plant"@en . ex:Crop a owl:Class ; rdfs:label 
 ex:Rye a owl:Class ; rdfs:label "rye"@en ; rdfs:subClassOf ex:Crop . ex:Stone a owl:Class ; rdfs:label "stone"@en .
 ex:sown a owl:ObjectProperty ; rdfs:label "sown"@en ; rdfs:range ex:Crop .
 ex:height a owl:DatatypeProperty ; rdfs:label "height"@en ; rdfs:domain ex:Crop ; rdfs:range xsd:int .
+ex:wheat a ex:Crop . ex:grows a owl:ObjectProperty , owl:FunctionalProperty .
+ex:Stone rdfs:subClassOf [ owl:onProperty ex:grows ; owl:someValuesFrom ex:Stone ] .
 """
 RAISED = ("/o/1.9>", "/o/1.10>")
 
@@ -63,10 +65,36 @@ BREAKING = {
     ),
     "a class is below two disjoint ones": (
         (STONE, f"{STONE} ex:Plant owl:disjointWith ex:Stone . ex:Rye rdfs:subClassOf ex:Stone ."),
-        [("unsatisfiable", "#Rye")], "can have no instance",
+        [("unsatisfiable", "#Rye"), ("constrained", "#Plant")], "can have no instance",
+    ),
+    "an individual is gone": (("ex:wheat a ex:Crop .", ""), [("removed", "#wheat")], "(individual) is gone"),
+    "a property is functional": (
+        ("ex:sown a owl:ObjectProperty", "ex:sown a owl:ObjectProperty , owl:FunctionalProperty"),
+        [("constrained", "#sown")], "is functional now",
+    ),
+    "two classes are disjoint": (
+        (STONE, f"{STONE} ex:Plant owl:disjointWith ex:Stone ."),
+        [("constrained", "#Plant")], "is disjoint with https://example.org/o#Stone now",
+    ),
+    "a class has only such values": (
+        (STONE, f"{STONE} ex:Rye rdfs:subClassOf [ owl:onProperty ex:sown ; owl:allValuesFrom ex:Crop ] ."),
+        [("constrained", "#Rye")], "#sown only https://example.org/o#Crop now",
+    ),
+    "a class has at most one value": (
+        (STONE, f"{STONE} ex:Rye rdfs:subClassOf [ owl:onProperty ex:sown ; owl:maxCardinality 1 ] ."),
+        [("constrained", "#Rye")], "#sown at most 1 now",
     ),
 }  # fmt: skip
 HARMLESS = {
+    "a property is no longer functional": ((" , owl:FunctionalProperty", ""), [("loosened", "#grows")]),
+    "a property is transitive": (
+        ("owl:FunctionalProperty", "owl:FunctionalProperty , owl:TransitiveProperty"),
+        [("gained", "#grows")],
+    ),
+    "a class has some such value, and no longer another": (
+        ("owl:someValuesFrom ex:Stone", "owl:someValuesFrom ex:Plant"),
+        [("gained", "#Stone"), ("loosened", "#Stone")],
+    ),
     "nothing": (("rye", "rye"), []),
     "a label": (('"rye"@en', '"secale"@en'), []),
     "a term is new": ((STONE, f"{STONE} ex:Oat a owl:Class ."), [("added", "#Oat")]),
@@ -75,11 +103,14 @@ HARMLESS = {
         ("rdfs:subClassOf ex:Crop .", "rdfs:subClassOf ex:Old ; owl:deprecated true ."),
         [("deprecated", "#Rye")],
     ),
-    "a range is a class above": (("rdfs:range ex:Crop", "rdfs:range ex:Plant"), []),
-    "a range is a union with more": (("rdfs:range ex:Crop", "rdfs:range [ owl:unionOf ( ex:Crop ex:Stone ) ]"), []),
-    "a range is everything": (("rdfs:range ex:Crop", "rdfs:range owl:Thing"), []),
-    "a domain is gone": (("rdfs:domain ex:Crop ;", ""), []),
-    "a datatype is wider": (("rdfs:range xsd:int", "rdfs:range xsd:integer"), []),
+    "a range is a class above": (("rdfs:range ex:Crop", "rdfs:range ex:Plant"), [("widened", "#sown")]),
+    "a range is a union with more": (
+        ("rdfs:range ex:Crop", "rdfs:range [ owl:unionOf ( ex:Crop ex:Stone ) ]"),
+        [("widened", "#sown")],
+    ),
+    "a range is everything": (("rdfs:range ex:Crop", "rdfs:range owl:Thing"), [("widened", "#sown")]),
+    "a domain is gone": (("rdfs:domain ex:Crop ;", ""), [("widened", "#height")]),
+    "a datatype is wider": (("rdfs:range xsd:int", "rdfs:range xsd:integer"), [("widened", "#height")]),
     "a superclass is stated by way of another": (
         ("rdfs:subClassOf ex:Plant", "rdfs:subClassOf ex:Grass . ex:Grass a owl:Class ; rdfs:subClassOf ex:Plant"),
         [("added", "#Grass")],

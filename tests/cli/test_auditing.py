@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgrag import cli
+from kgrag import KnowledgeBase, cli
 from kgrag.audit.reports import forms
 from tests.audit.conftest import CHECK, FLAWED, ONTOLOGY
 
@@ -47,6 +47,7 @@ CODES = {
     "no such option": (("o.ttl", "--nonsense"), 2),
     "files and graphs": (("o.ttl", "urn:x"), 2),
     "no knowledge base": ((), 2),
+    "a knowledge base without an ontology": (("--kb", "empty.kb"), 3),
     "not decided though asked": (("o.ttl", "--profile", "p.toml"), 3),
 }
 
@@ -56,6 +57,8 @@ def test_the_exit_code_says(run, arguments: tuple[str, ...], code: int) -> None:
     head = CHECK[: CHECK.index("aud:OWN-01-shape a")].replace("aud:shape aud:OWN-01-shape", 'aud:step "augury"')
     Path("own.ttl").write_text(head, encoding="utf-8")
     Path("p.toml").write_text('shapes = ["own.ttl"]\nfamilies = ["own"]\n', encoding="utf-8")
+    if "empty.kb" in arguments:
+        KnowledgeBase("empty.kb").close()
     assert run("audit", *arguments)[0] == code
 
 

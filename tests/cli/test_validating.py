@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import pyoxigraph as ox
 import pytest
 
-from kgrag import KnowledgeBase, cli
+from kgrag import Document, KnowledgeBase, cli
 from kgrag.errors import InputError
-from kgrag.vocab import AUDIT
+from kgrag.text import documents
+from kgrag.vocab import AUDIT, PROV
 
 HEAD = """
 @prefix ex: <https://example.org/> .
@@ -77,7 +78,7 @@ CODES = {
         0,
     ),
     "no such shape": (("data.ttl", "--shapes", "short.ttl", "--shape", NAMED_SHAPE), 2),
-    "no shapes": (("data.ttl",), 2),
+    "no shapes": (("data.ttl",), 3),
     "shapes that the data name": (("pointing.ttl",), 1),
     "shapes that are imported": (("data.ttl", "--shapes", "both.ttl"), 1),
     "another focus": (("data.ttl", "--shapes", "named.ttl", "--focus", "https://example.org/ada"), 0),
@@ -127,6 +128,27 @@ def test_junit_has_a_case_for_every_shape_whether_it_fails_passes_or_is_not_deci
         "https://example.org/Odd": ["error"],
         "https://example.org/Short": [],
     }
+
+
+def test_a_result_says_where_its_node_is_stated(run) -> None:
+    Path("data.ttl").write_text(HEAD + DATA.replace("ex:bob a", "\nex:bob a"), encoding="utf-8")
+    place = f"data.ttl:{HEAD.count(chr(10)) + 2}"
+    code, out = run("data.ttl", "--shapes", "named.ttl")
+    assert (code, f"  [{place}]" in out) == (1, True)
+    assert place in run("data.ttl", "--shapes", "named.ttl", "--format", "html")[1]
+    (finding,) = json.loads(run("data.ttl", "--shapes", "named.ttl", "--format", "json")[1])["findings"]
+    assert (finding["place"], finding["component"]) == (place, "minCount")
+    with KnowledgeBase() as kb:
+        kb.load("data.ttl")
+        found = kb.validate(shapes=["named.ttl"])
+        assert found.sources == {BOB: "data.ttl"}
+        document = Document("Robert is a person.", title="Letter")
+        names, iri = kb.store.names, documents.document_iri(document, kb.store.names)
+        kb.add(document)
+        (graph,) = kb.load("data.ttl", graph="urn:taken").published
+        source = ox.Quad(ox.NamedNode(graph), PROV.wasDerivedFrom, names.chunk(iri, 0, 19), names.catalogue)
+        kb.store.update(f"INSERT DATA {{ GRAPH {source.graph_name} {{ {source.triple} }} }}")
+        assert kb.validate(graphs=[graph], shapes=["named.ttl"]).sources == {BOB: "Letter"}
 
 
 def test_a_pattern_is_decided_by_who_can_read_it_or_not_at_all(run) -> None:

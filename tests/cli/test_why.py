@@ -14,6 +14,7 @@ from kgrag.querying import ontology_check
 from kgrag.store.scratch import OxigraphScratch
 
 EX = "https://example.org/d#"
+VANN = "http://purl.org/vocab/vann/preferredNamespace"
 DATA = """
 @prefix : <https://example.org/d#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -59,6 +60,8 @@ def test_a_triple_is_explained_as_text_json_and_rdf(
         ((f"{EX}felix", "a", f"{EX}Person"), 2),
         ((f"{EX}felix", "a"), 2),
         (("so", "it", "is"), 2),
+        ((f"{EX}felix", "a", "zoo:Animal"), 2),
+        ((":felix", "a", ":Animal"), 0),
         ((), 2),
         ((f"{EX}felix", "a", f"{EX}Animal", "--query", "ASK { ?s ?p ?o }"), 2),
         ((f"{EX}felix", "a", f"{EX}Animal", "--profile", "owl-dl"), 2),
@@ -105,10 +108,14 @@ def test_every_finding_about_a_query_is_found_by_its_grounds_and_by_no_part_of_t
 
 def test_graphs_of_a_knowledge_base_are_named_as_sources_and_time_is_bounded(data: list[ox.Triple]) -> None:
     with KnowledgeBase() as kb:
-        kb.load("d.ttl")
-        proof = kb.why((f"{EX}felix", "rdf:type", f"{EX}Animal"))
+        preferred = f'<{EX[:-1]}> <{VANN}Prefix> "zoo" ; <{VANN}Uri> "{EX}" .'
+        Path("named.ttl").write_text(DATA + preferred, encoding="utf-8")
+        kb.load("named.ttl")
+        proof = kb.why(("zoo:felix", "rdf:type", "zoo:Animal"))
         assert set(proof.sources.values()) == {("https://example.org/d",)}
         with pytest.raises(NotDecided):
             kb.why((f"{EX}felix", "rdf:type", f"{EX}Animal"), seconds=0.0)
+        with pytest.raises(InputError, match="'ark:tom a ark:Cat' is no triple"):  # and no IRI <ark:tom>
+            kb.why(("ark:tom", "a", "ark:Cat"))
         with pytest.raises(InputError, match="does not follow"):
             kb.why((f"{EX}tom", "a", f"{EX}Cat"))

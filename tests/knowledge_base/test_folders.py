@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.errors import UnreadableDocument
+from kgrag.errors import InputError, UnreadableDocument
 from kgrag.index import vector_spaces
 from kgrag.model import Document
 from kgrag.text import documents, ingestion
+from kgrag.text.readers import accepted_files
 
 
 @pytest.fixture
@@ -235,3 +236,18 @@ def test_a_changed_file_whose_document_is_in_quarantine_is_reported_and_loses_no
     assert done.ingested.violations
     assert done.forgotten == ()
     assert set(titles(kb)) == {"filters.txt", "pumps.txt", "valves.txt"}
+
+
+def test_a_broken_file_that_is_accepted_is_none_until_it_changes(kb: KnowledgeBase, folder: Path) -> None:
+    torn = folder / "torn.jsonl"
+    torn.write_text('{"text": "Sown in June."}\n{"text": \n')
+    assert len(kb.sync(folder).ingested.broken) == 1
+    with pytest.raises(InputError, match="is not in"):
+        kb.sync(folder, accept=[folder.parent / "elsewhere.txt"])
+    for done in (kb.sync(folder, accept=[torn]), kb.sync(folder)):
+        assert (len(done.ingested.broken), len(done.ingested.accepted), done.forgotten) == (0, 1, ())
+    assert accepted_files.listed(folder) == [str(torn)]
+    torn.write_text('{"text": "Sown in June."}\n{"text": }\n')
+    assert accepted_files.listed(folder) == [f"{torn} (changed or gone since)"]
+    again = kb.sync(folder).ingested
+    assert (len(again.broken), again.accepted) == (1, ())

@@ -16,6 +16,7 @@ from kgrag.settings import Settings
 from kgrag.store import fact_journal
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
+from kgrag.text.ingestion import IngestReport
 from kgrag.vocab import KG, PROV, RDF
 from tests.cut_short import content, killed_after
 from tests.final_states import created
@@ -385,3 +386,14 @@ def _tree(leaves: int) -> ox.Store:
         level = list(above)
     store.bulk_extend(quads)
     return store
+
+
+def test_a_kept_answer_that_goes_with_what_it_cites_is_named(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fee = tmp_path / "fee.txt"
+    for amount, act in ((40, kb.sync), (55, kb.sync), (60, kb.ingest)):
+        fee.write_text(f"The fee for a permit is {amount} euros.")
+        done = act(tmp_path)
+        went = done.answers if isinstance(done, IngestReport) else [q for one in done.forgotten for q in one.answers]
+        assert list(went) == ([] if amount == 40 else ["What is the fee for a permit?"])
+        kb.keep(kb.ask("What is the fee for a permit?", method="passages"))
+    assert kb.forget("fee")[0].answers == ("What is the fee for a permit?",)

@@ -10,6 +10,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import queries
+from kgrag.audit.recomputation import recomputed
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.gate import MAX_CHAIN, MAX_DEPTH
 from kgrag.store.embedded_quads import EmbeddedQuads
@@ -103,6 +104,7 @@ def test_dropping_everything_leaves_a_knowledge_base(store: OxigraphStore) -> No
     assert entry(store, store.names.knowledge_base)["baseIRI"] == ["urn:kgrag:"]
     assert len(entry(store, store.names.catalogue)["created"]) == 1
     assert store.publish([edge()]).revision == 3
+    assert list(recomputed(store)) == []
 
 
 def test_a_revision_that_an_update_forges_only_moves_on(store: OxigraphStore) -> None:

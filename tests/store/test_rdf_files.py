@@ -319,3 +319,10 @@ def test_of_several_files_the_message_about_one_tells_of_the_others(tmp_path: Pa
         rdf_files.read_all([tmp_path / "a.ttl", tmp_path / "b.ttl"], names=NAMES)
     with pytest.raises(InvalidRDF, match=r"b\.ttl((?!other files).)*$"):
         rdf_files.read_all([tmp_path / "b.ttl"], names=NAMES)
+
+
+def test_a_term_that_is_too_long_for_the_parser_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "long.ttl"
+    path.write_text('<urn:a> <urn:b> "short" .\n<urn:a> <urn:b> "' + "x" * (17 << 20) + '" .\n', encoding="utf-8")
+    with pytest.raises(InvalidRDF, match=r"long\.ttl, line 2: a text or an IRI is longer .*16 MiB"):
+        rdf_files.read_rdf(path, names=Names())

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.late_patterns import late_re
 
-__all__ = ["declared_prefixes", "line_finder"]
+__all__ = ["declared_prefixes", "line_finder", "place_finder"]
 
 _PREFIX = late_re(r"(?:@prefix|PREFIX)\s+([\w.-]*):\s*<([^<>\s]*)>|xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)", re.IGNORECASE)
 MAX_FILE_BYTES = 20_000_000
@@ -30,6 +31,19 @@ def line_finder(files: Sequence[str]) -> Callable[[str], tuple[str, int] | None]
         return next((place for place in places if place[1]), places[0] if places else None)
 
     return find
+
+
+def place_finder(audit: Audit) -> Callable[[AuditFinding], str]:
+    """Return a function from a finding to where its focus is stated: ``a.ttl:12``, a document, a graph; "" for none."""
+    find_line = line_finder(audit.files)
+
+    def place(finding: AuditFinding) -> str:
+        if finding.focus in audit.sources:
+            return audit.sources[finding.focus]
+        file, line = finding.place or find_line(finding.focus) or ("", 0)
+        return f"{file}:{line}" if line else ""  # a file without a line may be any of several
+
+    return place
 
 
 def declared_prefixes(paths: Iterable[Path]) -> dict[str, str]:

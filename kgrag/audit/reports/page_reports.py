@@ -20,6 +20,7 @@ import jinja2
 
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.audit.reports.line_numbers import place_finder
 from kgrag.audit.reports.text_reports import headline, printable, shortened, title
 from kgrag.late_patterns import late_re
 
@@ -81,6 +82,7 @@ def as_html(audit: Audit) -> str:
         families=_families(audit),
         headline=headline(audit),
         title=lambda check: title(audit, check),
+        place=place_finder(audit),
     )
     return printable(page)
 

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from kgrag.audit.checks import Check
 from kgrag.audit.findings import Audit
+from kgrag.audit.reports.line_numbers import place_finder
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.late_patterns import late_re
 
@@ -26,8 +27,12 @@ _CONTROL_CHARACTER = late_re("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U0001000
 
 
 def as_json(audit: Audit) -> str:
-    """Return the audit's JSON form, indented."""
-    return json.dumps(audit.to_json(), ensure_ascii=False, indent=2)
+    """Return the audit's JSON form, indented, with the place of each finding as far as it is known."""
+    document, place = audit.to_json(), place_finder(audit)
+    for written, finding in zip(document["findings"], audit.findings, strict=True):
+        if where := place(finding):
+            written["place"] = where
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def as_text(audit: Audit) -> str:
@@ -55,6 +60,7 @@ def as_explanation(check: Check) -> str:
 
 def _lines(audit: Audit) -> Iterator[str]:
     short, named = name_writer(audit.namespaces, audit.prefixes, audit.labels)
+    place = place_finder(audit)
     yield f"{audit.target}  (profile {audit.profile})" if audit.profile else audit.target
     yield from (f"names like :this are in {namespace}" for namespace in named)
     for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
@@ -65,7 +71,8 @@ def _lines(audit: Audit) -> Iterator[str]:
         for finding in findings:
             listed += 1
             subject = "" if finding.focus in finding.message else f"{short(finding.focus)}: "
-            yield f"    {subject}{short(finding.message)}"
+            where = "" if audit.profile else place(finding)  # terms of an ontology are found by their names
+            yield f"    {subject}{short(finding.message)}{f'  [{where}]' if where else ''}"
         if total > listed:
             yield f"    ... and {total - listed} more"
     if audit.not_decided:

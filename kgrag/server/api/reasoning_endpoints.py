@@ -72,7 +72,7 @@ def _explained(store: TripleStore, asked: WhyRequest) -> Proof | list[Grounds]:
         return [explanation_runs.why_found(given, asked.finding, options)]
     if asked.query:
         return explanation_runs.why_refused(given, asked.query, seconds=asked.seconds)
-    triple = explanation_runs.read_triple(*asked.triple)
+    triple = explanation_runs.read_triple(asked.triple, given.prefixes)
     return explanation_runs.why(given, triple, profile=asked.profile or None, seconds=asked.seconds)
 
 

@@ -51,6 +51,8 @@ _LAYOUT = -1
 """In place of a count of cells: the table only places parts of the page, as one with a heading in a cell does. What
 such a cell contains is read as blocks, not as one line of a row."""
 
+_RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_SIGNED_NUMBER = late_re(r"[+\-\u2212]?[0-9]+[+\-\u2212]?")
 _HIDDEN = word_set("iframe noscript script style svg template title")
 _PARAGRAPHS = word_set(
     """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
@@ -165,6 +167,7 @@ class _PageText:
         self._gap = ""  # to be written before the next words: "", " ", " | ", a line end or two
         self._hidden: list[str] = []
         self._verbatim = 0
+        self._is_raised = False
         self._code: list[tuple[int, int]] = []  # start and end of what is verbatim, in order
         self._code_start = -1
         self._hyperlinks: list[tuple[int, int, str]] = []  # start, end and target, in order
@@ -215,6 +218,8 @@ class _PageText:
         self._mark(tag, attributes)
         if tag == "pre":
             self._verbatim += 1
+        elif tag == "sup":
+            self._is_raised = True
         elif tag == "table":
             self._cells.append(0)
         elif tag in ("td", "th") and self._cells:
@@ -231,6 +236,7 @@ class _PageText:
             if tag == self._hidden[-1]:
                 self._hidden.pop()
             return
+        self._is_raised &= tag != "sup"
         if tag == "pre":
             self._close_code()
         elif tag == "table" and self._cells:
@@ -318,6 +324,8 @@ class _PageText:
 
     def data(self, text: str) -> None:
         text = without_soft_hyphens(text)
+        if self._is_raised and _SIGNED_NUMBER.fullmatch(text):
+            text = text.translate(_RAISED)  # the mark of a note, or a power, and no part of the word
         if self._hidden:
             if self._hidden == ["title"]:
                 self.title.append(text)

@@ -46,6 +46,13 @@ def test_soft_hyphens_are_left_out(make: Make) -> None:
     assert only(make("a.html", page)).text == "The distribution\n\na-bc"
 
 
+def test_raised_digits_are_no_part_of_the_word_before_them(make: Make) -> None:
+    page = (
+        "<p>The value<sup><a href='#n3'>3</a></sup> is 10<sup>-2</sup> of CO<sub>2</sub>, the 1<sup>st</sup> one.</p>"
+    )
+    assert only(make("a.html", page)).text == "The value\u00b3 is 10\u207b\u00b2 of CO2, the 1st one."
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_cleaned_text_can_be_stored_and_is_left_alone_by_cleaning_again(text: str) -> None:
     result = cleaned(text)
