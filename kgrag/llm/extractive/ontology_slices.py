@@ -6,9 +6,10 @@ are written as the objects of a JSON-LD ``@graph``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from kgrag.llm.extractive.question_words import name_terms, term
@@ -44,12 +45,12 @@ class SliceProperty:
         """Terms of its label in order, without verbs of having and being."""
         return _phrase(self.name)
 
-    @property
+    @cached_property
     def is_name(self) -> bool:
         """Whether its value is the name of an object."""
         return not self.range and bool(_NAMING_WORDS & set(words_of(self.name).split()))
 
-    @property
+    @cached_property
     def is_measure(self) -> bool:
         """Whether it is a bare amount, so that the class names what is measured."""
         return not self.range and any(word in _MEASURE_TERMS for word in self.words)
@@ -88,8 +89,19 @@ class SliceClass:
         """Return the property whose values are objects of another class."""
         return next((item for item in self.properties if item.range == other.iri), None)
 
+    @cached_property
+    def figured(self) -> tuple[tuple[SliceProperty, frozenset[tuple[str, ...]]], ...]:
+        """Its properties that a figure may be the value of, with the phrases that stand before such a figure."""
+        literals = [item for item in self.literals if not item.is_name]
+        measures = [item for item in literals if item.is_measure]
+        return tuple(
+            (item, frozenset({self.words if measures == [item] else item.words, (*self.words, *item.words)}))
+            for item in literals
+        )
+
+    @cached_property
     def bounds(self) -> tuple[SliceProperty, SliceProperty] | None:
-        """Return the properties with the first and the last day of a stretch of time."""
+        """The properties with the first and the last day of a stretch of time."""
         first = [item for item in self.literals if _FIRST_DAY_WORDS & set(words_of(item.name).split())]
         last = [item for item in self.literals if _LAST_DAY_WORDS & set(words_of(item.name).split())]
         return (first[0], last[0]) if first and last else None
@@ -114,19 +126,31 @@ class OntologySlice:
 
     def labelled(self, label: str) -> Iterator[tuple[SliceClass, SliceProperty]]:
         """Yield the properties that a label in the text names, with their classes."""
-        for owner in self.classes:
-            for item in owner.properties:
-                names = (item.name, f"{owner.name} {item.name}", f"{owner.name} {' '.join(item.words)}")
-                if any(same_label(label, name) for name in names):
-                    yield owner, item
+        terms = tuple(sorted(_phrase(label)))
+        if terms:
+            yield from self._by_terms.get(terms, ())
+
+    @cached_property
+    def _by_terms(self) -> Mapping[tuple[str, ...], tuple[tuple[SliceClass, SliceProperty], ...]]:
+        """Properties with their classes by the sorted terms of their names, alone and behind that of the class."""
+        found: dict[tuple[str, ...], dict[tuple[int, int], tuple[SliceClass, SliceProperty]]] = {}
+        for place, owner in enumerate(self.classes):
+            for number, item in enumerate(owner.properties):
+                for name in (item.name, f"{owner.name} {item.name}", f"{owner.name} {' '.join(item.words)}"):
+                    found.setdefault(tuple(sorted(_phrase(name))), {})[place, number] = (owner, item)
+        return {terms: tuple(pairs.values()) for terms, pairs in found.items()}
+
+    @cached_property
+    def _classes_with(self) -> Counter[str]:
+        """In the labels of how many classes each term stands."""
+        return Counter(word for item in self.classes for word in set(item.words))
 
     def heads(self, owner: SliceClass) -> set[tuple[str, ...]]:
         """Return the phrases that name a class: its label, and the last word of that where no other label has it."""
         if not owner.words:
             return set()
         last = owner.words[-1]
-        alone = sum(last in item.words for item in self.classes) == 1
-        return {owner.words, (last,)} if alone else {owner.words}
+        return {owner.words, (last,)} if self._classes_with[last] == 1 else {owner.words}
 
 
 def same_label(label: str, name: str) -> bool:
@@ -155,6 +179,7 @@ def _label(data: Mapping[str, Any]) -> str:
     return str(data.get("label") or "").strip() or local_name(str(data["iri"]))
 
 
+@lru_cache(maxsize=2**14)
 def _phrase(name: str) -> tuple[str, ...]:
     words = [word for word in words_of(name).split() if word not in _IGNORED_WORDS]
     return tuple(term(word) for word in words) or tuple(name_terms(name))

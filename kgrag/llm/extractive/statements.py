@@ -172,8 +172,9 @@ def _add_figures(
     clause: str, tokens: Sequence[_Token], ontology: OntologySlice, objects: dict[SliceClass, DraftObject]
 ) -> None:
     """Add the figures of a clause to the object that they are about; a class without names gets a new object."""
+    present = frozenset(token.term for token in tokens)
     for owner in ontology.classes:
-        figures = dict(_figures(clause, tokens, owner))
+        figures = dict(_figures(clause, tokens, owner, present))
         if not figures:
             continue
         if owner not in objects:
@@ -184,16 +185,16 @@ def _add_figures(
             objects[owner].add(item, value)
 
 
-def _figures(clause: str, tokens: Sequence[_Token], owner: SliceClass) -> Iterator[tuple[SliceProperty, str]]:
-    if (bounds := owner.bounds()) and (days := _first_and_last_day(clause, tokens, owner)):
-        yield from zip(bounds, days, strict=True)
-    literals = [item for item in owner.literals if not item.is_name]
-    measures = [item for item in literals if item.is_measure]
-    for item in literals:
-        phrases = {item.words, (*owner.words, *item.words)}
-        if measures == [item]:
-            phrases = {owner.words, (*owner.words, *item.words)}
-        for _, last in _places(tokens, phrases):
+def _figures(
+    clause: str, tokens: Sequence[_Token], owner: SliceClass, present: frozenset[str]
+) -> Iterator[tuple[SliceProperty, str]]:
+    """Yield the properties of a class whose figures a clause states; ``present`` are the terms of its tokens."""
+    if owner.bounds and (days := _first_and_last_day(clause, tokens, owner)):
+        yield from zip(owner.bounds, days, strict=True)
+    for item, phrases in owner.figured:
+        # most properties of an ontology are in no clause: their phrases are looked for only where all terms stand
+        named = {phrase for phrase in phrases if present.issuperset(phrase)}
+        for _, last in _places(tokens, named) if named else ():
             if value := _figure_after(clause, tokens[last].end):
                 yield item, value
                 break
