@@ -287,6 +287,7 @@ class Prompt:
     ``name`` is the prompt's file (``og_rag/map``); ``variables`` are what it was rendered from (a model without a
     network reads these, not the text); ``schema`` is the JSON Schema of the reply, or None for free text. ``like``
     names a prompt of the same inputs and output: a model that can only do certain tasks does this one as it does that.
+    ``divisible``: who asks it asks in parts where a reply is cut, so that a cut one is not asked for again whole.
     """
 
     name: str
@@ -294,6 +295,7 @@ class Prompt:
     variables: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     like: str = ""
+    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyoxigraph as ox
@@ -188,7 +188,7 @@ class _Extraction:
             before=before,
             text=text,
         )
-        return Asked(window, text, prompt)
+        return Asked(window, text, replace(prompt, divisible=bool(halves(window, text))))
 
     def _replies(self, tasks: Sequence[Asked], waiting: deque[Window]) -> Iterator[Reply]:
         """Yield replies as they arrive; the halves of a window that was too long wait to be asked instead."""
