@@ -5,7 +5,7 @@ by JSON schema, else by "some JSON object", else in words only. Parameters that 
 (``temperature``, ``seed``) or called by their newer name (``max_tokens``). What succeeded is remembered.
 
 Every reply is checked here against the schema that was asked for, since some servers ignore it silently; a reply that
-departs from it is sent back once with its violations. One that lacks its end is cut, whatever the server calls that: who
+departs from it is sent back once with its violations. One that lacks its end is cut, whatever the server calls it: who
 can ask in parts does so at once, and else it is sent back once with how much fits. Prompts read: ``repair/cut``,
 ``repair/format``, ``repair/json``.
 """

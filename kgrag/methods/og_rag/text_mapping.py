@@ -11,8 +11,9 @@ Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prom
 ``og_rag/set_aside``, and those of ``windows`` and ``kgrag.mapping``.
 
 Deviations:
-    Where no property of the ontology says what things are called, "name" (rdfs:label) is shown to the model as one of
-    every class; facts that do not name what they are about are of no use. An ``@id`` that stands in the text is a name.
+    Where no property of the ontology says what things of a class are called, "name" (rdfs:label) is shown to the model
+    as one of that class; facts that do not name what they are about are of no use. An ``@id`` that stands in the text
+    is a name.
 """
 
 from __future__ import annotations
