@@ -25,7 +25,8 @@ from kgrag.vocab import KG, local_name, words_of
 
 __all__ = ["NameWords", "name_words"]
 
-_MAX_NAMES = 20_000
+_MAX_NAMES = 10_000
+"""They are read in half a second of a processor, at the first question after a change."""
 _MAX_BEARERS = 4
 """A word that more things have in their names ("Debian") tells none of them apart."""
 _MAX_LINKED = 12
@@ -62,7 +63,7 @@ _READ = RevisionCache["_Names | None"](kinds=(KG.AssertionGraph, KG.DataGraph, K
 def name_words(question: str, found: Sequence[NamedEntity], store: TripleStore) -> NameWords:
     """Return what the names of a question stand for that ``found`` has not: in another case, or by one word.
 
-    A word links where at most four things have it in a name. Nothing is said of a store with more than 20,000 names.
+    A word links where at most four things have it in a name. Nothing is said of a store with more than 10,000 names.
 
     Args:
         question: what was asked.
