@@ -128,6 +128,8 @@ def _names(iri: str, label: str) -> bool:
 
 
 def _vocabulary(profile: DataProfile) -> set[str]:
-    terms = [*profile.classes.values(), *profile.empty.values(), *profile.properties.values()]
-    words = {word for term in terms for text in (local_name(term.iri), term.label) for word in words_of(text).split()}
+    classes = {**profile.classes, **profile.empty}
+    labels = [each.label for terms in (classes.values(), profile.properties.values()) for each in terms]
+    names = [*labels, *map(local_name, [*classes, *profile.properties])]
+    words = {word for name in names for word in words_of(name).split()}
     return words | {f"{word}s" for word in words}
