@@ -304,7 +304,7 @@ def test_a_model_is_shown_placeholders_that_look_like_none_and_no_class_among_th
     assert "Question: What number has {policy} of {agent}?" in prompt
     assert all(written in prompt for written in ("<{policy}> in:policyNumber", 'in:agentName "{agent}"'))
     names = prompt.partition("names in the question\n")[2].splitlines()
-    assert names[0].startswith('"ada byron" is in "Ada Byron", <http://example.org/insurance#agentName> of <')
+    assert names[0].startswith('"ada byron" (there "Ada Byron") is <http://example.org/insurance#agentName> of <')
     assert names[1] == '"Zurich" is in no name of the data'
     assert names[2].endswith("end of data")
 

@@ -77,7 +77,9 @@ def name_words(question: str, found: Sequence[NamedEntity], store: TripleStore) 
     spans = {span: text for text, span in places(question, every_word=True).items() if text.lower() in names.whole}
     kept = {span for span in apart([*spans, *taken], first=taken) if span not in taken}
     linked = [
-        NamedEntity(spans[span], *span, one.entity, one.property, one.classes, value=one.value)
+        NamedEntity(
+            spans[span], *span, one.entity, one.property, one.classes, "" if one.value == spans[span] else one.value
+        )
         for span in sorted(kept)
         for one in names.whole[spans[span].lower()]
     ]
