@@ -284,9 +284,9 @@ def plain(term: Term | None) -> str:
 class Prompt:
     """A rendered request to a language model.
 
-    ``name`` is the prompt's file (``og_rag/map``); ``variables`` are what it was rendered from (a model without a
-    network reads these, not the text); ``schema`` is the JSON Schema of the reply, or None for free text. ``like``
-    names a prompt of the same inputs and output: a model that can only do certain tasks does this one as it does that.
+    ``name`` is the prompt's file (``og_rag/map``), ``variables`` what it was rendered from (a model without a network
+    reads these), ``schema`` the JSON Schema of the reply (None: free text), ``like`` a prompt of the same inputs and
+    output. ``divisible``: where its reply is cut, it is asked in parts and not again whole.
     """
 
     name: str
@@ -294,6 +294,7 @@ class Prompt:
     variables: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     like: str = ""
+    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,11 +307,8 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Add up two costs."""
-        return Usage(
-            self.completions + other.completions,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-        )
+        inputs, outputs = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        return Usage(self.completions + other.completions, inputs, outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Service:
 
     def __init__(self, server: FakeOpenAI, cut: set[str], replies: Mapping[str, Any]) -> None:
         self.inner = OpenAIModel("fake", base_url=server.url, api_key="none", concurrency=1)
-        self.cut, self.replies = cut, replies
+        self.cut, self.replies, self.ending = cut, replies, "length"
+        self.is_long: Callable[[str], bool] = lambda _: True
         self.names: dict[str, str] = {}
         self.identity = self.inner.identity
         server.always = self.act
@@ -59,8 +60,8 @@ class Service:
         reply = self.replies[name]
         reply = reply(prompt_of(body)) if callable(reply) else reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        if name in self.cut:
-            say(text[:-2], finish="length")(handler, body)
+        if name in self.cut and self.is_long(prompt_of(body)):
+            say(text[:-2], finish=self.ending)(handler, body)
         else:
             say(text)(handler, body)
 
@@ -91,6 +92,30 @@ def opened() -> Iterator[Callable[..., Opened]]:
     yield make
     for close in closing:
         close()
+
+
+def about_both(prompt: str) -> bool:
+    """Return whether a prompt asks about both paragraphs at once."""
+    return "paragraph 2\n" in prompt or all(town in prompt.partition("\nData:\n")[2] for town in ("Bath", "York"))
+
+
+def mapped(prompt: str) -> dict[str, Any]:
+    towns = [town for town in ("Bath", "York") if town in prompt.partition("\nData:\n")[2]]
+    return {"@graph": [{"@type": "Person", "name": "Ann Lee", "birth place": town} for town in towns]}
+
+
+@pytest.mark.parametrize("ending", ["length", "stop"])
+@pytest.mark.parametrize("name", ["og_rag/map", "poly_rag/facts", "sire_rag/facts"])
+def test_a_reply_without_its_end_is_asked_for_in_parts_at_once_whatever_its_service_says(
+    opened: Callable[..., Opened], tmp_path: Path, name: str, ending: str
+) -> None:
+    (tmp_path / "staff.ttl").write_text(SCHEMA)
+    kb, service = opened(name, og_rag__map=mapped)
+    service.ending, service.is_long = ending, about_both
+    kb.load(tmp_path / "staff.ttl")
+    fill(kb, ("Ann Lee", "Ann Lee was born in Bath.\n\nAnn Lee painted Auron in York."), chunk_tokens=9)
+    report = kb.build(name.partition("/")[0])
+    assert (report.pending, report.usage.completions) == ((), 3)
 
 
 def test_poly_rag_asks_again_for_the_facts_of_a_chunk_whose_reply_was_cut(

@@ -5,7 +5,9 @@ by JSON schema, else by "some JSON object", else in words only. Parameters that 
 (``temperature``, ``seed``) or called by their newer name (``max_tokens``). What succeeded is remembered.
 
 Every reply is checked here against the schema that was asked for, since some servers ignore it silently; a reply that
-departs from it is sent back once with its violations. Prompts read: ``repair/format``, ``repair/json``.
+departs from it is sent back once with its violations. One that lacks its end is cut, whatever the server calls it: who
+can ask in parts does so at once, and else it is sent back once with how much fits. Prompts read: ``repair/cut``,
+``repair/format``, ``repair/json``.
 """
 
 from __future__ import annotations
@@ -202,8 +204,14 @@ class OpenAIModel:
         data, problem = structured_output.reply(first.text, schema)
         if not problem:
             return replace(first, data=data)
+        is_cut = problem == structured_output.NO_END
+        if is_cut and prompt.divisible:
+            return replace(first, finish="length", problem=f"{problem}, after {len(first.text):,} characters")
         expected = json.dumps(schema, ensure_ascii=False)
-        repair = prompting.render("repair/json", problem=problem, expected=expected)
+        if is_cut:
+            repair = prompting.render("repair/cut", characters=len(first.text.strip()), expected=expected)
+        else:
+            repair = prompting.render("repair/json", problem=problem, expected=expected)
         answered: Message = {"role": "assistant", "content": first.text.strip() or "(nothing)"}
         second = self._ask(prompt, [question, answered, {"role": "user", "content": repair.text}], stopping)
         second = replace(second, usage=first.usage + second.usage)

@@ -28,6 +28,7 @@ from kgrag.model import Completion
 
 __all__ = [
     "MAX_DEPTH",
+    "NO_END",
     "json_of",
     "lacks_end",
     "parse_json",
@@ -48,7 +49,10 @@ _NOT_FINITE = late_re(r"[:,\[]\s*-?(?:NaN|Infinity)\b")
 _THOUGHT = late_re(r"\A<think>.*?</think>|\A.*(?:\n[ \t]*</think>|</think>[ \t]*\n)", flags=re.DOTALL)
 _SURROGATE = late_re("[\ud800-\udfff]")
 _CLOSES = {"{": "}", "[": "]"}
-_NO_END = "the reply ends before its JSON does"
+NO_END = "the reply ends before its JSON does"
+"""The problem of a reply that is cut, whatever its service says."""
+
+
 _MAX_MENDED_STRETCHES = 3
 _MAX_MENDED_CHARACTERS = 20_000  # the time of json_repair grows too fast beyond
 _MAX_VIOLATIONS_SHOWN = 3
@@ -89,7 +93,7 @@ def json_of(completion: Completion, *, checked: bool = True) -> Any:
     if checked:
         raise ReplyUnusable(completion.problem or "the reply has no JSON that was checked against a schema")
     if lacks_end(completion.text):
-        raise ReplyCut(_NO_END)
+        raise ReplyCut(NO_END)
     try:
         return parse_json(completion.text)
     except ValueError as error:
@@ -113,7 +117,7 @@ def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
         ValueError: ``schema`` is itself no JSON Schema.
     """
     if lacks_end(text):
-        return None, _NO_END
+        return None, NO_END
     first_problem = ""
     try:
         for data in _readings(text):
@@ -143,7 +147,7 @@ def with_data(completion: Completion, schema: Mapping[str, Any]) -> Completion:
         ValueError: ``schema`` is itself no JSON Schema.
     """
     data, found = reply(completion.text, schema)
-    return replace(completion, data=data, problem=found, finish="length" if found == _NO_END else completion.finish)
+    return replace(completion, data=data, problem=found, finish="length" if found == NO_END else completion.finish)
 
 
 def lacks_end(text: str) -> bool:

@@ -86,13 +86,18 @@ class Ontology:
         return min(naming, key=lambda term: (len(term.label), term.label)).label if naming else ""
 
     def with_names(self) -> Ontology:
-        """Return this ontology, with a property "name" (rdfs:label) of every class where none of its own names things.
+        """Return this ontology, with a property "name" (rdfs:label) of every class whose things no property names.
 
-        Without one, a text that is mapped onto it has no place for what its things are called.
+        Without one, a text that is mapped onto it has no place for what such a thing is called. A class gets none where
+        one below it has a property of its own for that: what is of the lower class would have two names.
         """
-        if any(_names(term) for term in self.properties.values()):
+        named = {iri for iri in self.concepts if self.naming(iri)}
+        nameless = self.concepts.keys() - named - {upper for iri in named for upper in self.above.get(iri, ())}
+        lower = {iri for iri in nameless if nameless.intersection(self.above.get(iri, ())) - {iri}}
+        highest = tuple(sorted(nameless - lower))
+        if not highest or RDFS.label.value in self.properties:
             return self
-        name = Property(RDFS.label.value, "name", "What the text calls it.")
+        name = Property(RDFS.label.value, "name", "What the text calls it.", highest if named else ())
         return replace(self, properties={**self.properties, name.iri: name})
 
     @cached_property

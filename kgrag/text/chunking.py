@@ -10,11 +10,12 @@ an emoji sequence, an ideograph, a letter of Thai. Two segments that share a gra
 Sections (headings, pages) end a chunk, unless one is smaller than an eighth of the limit: that joins its successor (the
 last one its predecessor). Rows of a table (sections that are ``whole``) share chunks, and none that fits into a chunk
 is cut. Otherwise a chunk ends at the last blank line of its second half; else in its last two thirds at the last
-sentence end, line end, comma, or space; else before any token that may begin a line (text without spaces). Where what
-is left is little more than a chunk, it is shared out so that no crumb remains at the end. A line that introduces the
-paragraph after it (a term before its definition, a heading, what ends in a colon) stays with it where the chunk then
-is not less than a third of the limit. A block of code that fits into a chunk is not cut, and stays with the sentence
-that introduces it (``kgrag.text.code_blocks``).
+sentence end, line end, comma, or space; else around a word of several tokens that fits into a chunk ("--an-option");
+else before any token that may begin a line (text without spaces). Where what is left is little more than a chunk, it is
+shared out so that no crumb remains at the end. A line that introduces the paragraph after it (a term before its
+definition, a heading, what ends in a colon) stays with it where the chunk then is not less than a third of the limit. A
+block of code that fits into a chunk is not cut, and stays with the sentence that introduces it
+(``kgrag.text.code_blocks``).
 
 >>> [piece.text for piece in chunk(Document("Sow in June. Weed twice.\n\nHarvest in autumn."), tokens=8)]
 ['Sow in June. Weed twice.', 'Harvest in autumn.']
@@ -271,7 +272,7 @@ def _pieces(
     while len(window) > tokens:
         # Near the end the last chunks share what is left, so that none is a crumb.
         most = tokens if len(window) == ahead else min(tokens, len(window) - len(window) // 4)
-        size = _rows_that_fit(window[: tokens + 1], rows) or _size(text.text, window, most)
+        size = _rows_that_fit(window[: tokens + 1], rows) or _size(text.text, window, most, tokens)
         size = _around_a_block(window[: tokens + 1], size, blocks)
         yield window[0][0], window[size - 1][1], size
         window = window[size:] + list(islice(spans, size))
@@ -302,8 +303,8 @@ def _around_a_block(window: Sequence[tuple[int, int]], size: int, blocks: Sequen
     return before if before >= max(1, most // 8) else size
 
 
-def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:
-    """Return how many tokens of the window make the next chunk: at most ``most``, at least 1."""
+def _size(text: str, window: Sequence[tuple[int, int]], most: int, tokens: int) -> int:
+    """Return how many tokens of the window make the next chunk: 1 to ``most``, for a word ``tokens``."""
     starts = [start for start, _ in window[: most + 1]]
     half, third = -(-most // 2), -(-most // 3)
     if size := _last(_ends(_PARAGRAPH, text, starts, half), starts, half):
@@ -317,7 +318,21 @@ def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:
     for pause in _PAUSES:
         if size := _last(_ends(pause, text, starts, third), starts, third):
             return size
+    if size := _around_a_word(text, window, most, tokens):
+        return size
     return next((size for size in range(most, half, -1) if not _sticks(text, starts[size])), most)
+
+
+def _around_a_word(text: str, window: Sequence[tuple[int, int]], most: int, tokens: int) -> int:
+    """Return how many tokens leave a word whole that fits into a chunk: those before it, or it alone; 0 if none does.
+
+    An option ("--long-option-name") is several tokens, and means nothing in two halves.
+    """
+    start = max((size for size in range(1, most + 1) if text[window[size][0] - 1].isspace()), default=0)
+    last = window[-1][1]
+    ends = [size for size in range(most + 1, len(window)) if text[window[size][0] - 1].isspace()]
+    ends += [len(window)] if last == len(text) or text[last].isspace() else []
+    return (start or ends[0]) if ends and ends[0] - start <= tokens else 0
 
 
 def _ends(pause: re.Pattern[str], text: str, starts: Sequence[int], least: int) -> Iterator[int]:

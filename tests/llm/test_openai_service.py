@@ -199,6 +199,15 @@ def test_json_without_its_end_is_sent_back_once_and_then_cut_though_the_service_
         completion = ask(server)
     assert (completion.data, completion.finish) == (None, "length")
     assert completion.problem == "the reply ends before its JSON does"
+    repair = server.requests[-1].body["messages"][-1]["content"]
+    assert "it ends after 13 characters" in repair and "About as much fits" in repair
+
+
+def test_json_without_its_end_is_not_sent_back_where_it_is_asked_for_in_parts():
+    with FakeOpenAI([say('{"crop": "soy')]) as server, model_at(server) as model:
+        (completion,) = model.complete([Prompt("test/crop", "Which crop?", schema=CROP, divisible=True)])
+    assert (completion.data, completion.finish, len(server.requests)) == (None, "length", 1)
+    assert completion.problem == "the reply ends before its JSON does, after 13 characters"
 
 
 def test_a_reply_as_long_as_the_limit_was_cut_though_the_service_calls_it_whole():

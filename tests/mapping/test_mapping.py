@@ -300,3 +300,16 @@ def test_an_ontology_without_a_property_for_names_gets_one_for_the_mapping_of_te
     assert not found.minted_properties
     own = Property("urn:p:name", "parameter name", domains=(concept.iri,))
     assert Ontology({concept.iri: concept}, {own.iri: own}).with_names().properties == {own.iri: own}
+
+
+def test_a_class_whose_things_no_property_names_gets_one_beside_classes_that_have_their_own():
+    labels = ("advice", "crop", "rate", "seed rate", "thing")
+    concepts = {f"urn:c:{label}": Concept(f"urn:c:{label}", label) for label in labels}
+    own = Property("urn:p:name", "crop name", domains=("urn:c:crop",))
+    above = {"urn:c:crop": frozenset({"urn:c:thing"}), "urn:c:seed rate": frozenset({"urn:c:rate"})}
+    ontology = Ontology(concepts, {own.iri: own}, above).with_names()
+    part = slice_for(ontology, [], embedder=HashEmbedder())
+    assert described(part).splitlines() == [
+        *("advice", "  name", "crop (a kind of thing)", "  crop name", "rate", "  name"),
+        *("seed rate (a kind of rate)", "thing"),
+    ]

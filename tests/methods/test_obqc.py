@@ -292,6 +292,23 @@ def test_the_model_is_shown_names_of_the_question_and_stored_questions(made: Mak
     assert "  in:soldByAgent to in:Agent\n" in under_policy
 
 
+def test_a_model_is_shown_placeholders_that_look_like_none_and_no_class_among_the_names(
+    made: Make, tmp_path: Path
+) -> None:
+    model = ScriptedModel({"obqc/ask": [RIGHT]})
+    kb = made(model)
+    by_number = RIGHT.replace('"Ada Byron"', "$agent").replace("?p in:policyNumber", "$policy in:policyNumber")
+    _competency(kb, tmp_path, "What number has {policy} of {agent:text}?", by_number)
+    kb.ask("Which policy number did ada byron of Zurich sell as sold by agent?", method="obqc", k=10)
+    prompt = model.prompts[0].text
+    assert "Question: What number has {policy} of {agent}?" in prompt
+    assert all(written in prompt for written in ("<{policy}> in:policyNumber", 'in:agentName "{agent}"'))
+    names = prompt.partition("names in the question\n")[2].splitlines()
+    assert names[0].startswith('"ada byron" (there "Ada Byron") is <http://example.org/insurance#agentName> of <')
+    assert names[1] == '"Zurich" is in no name of the data'
+    assert names[2].endswith("end of data")
+
+
 def _competency(kb: KnowledgeBase, folder: Path, question: str, sparql: str) -> None:
     import json
 

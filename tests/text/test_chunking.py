@@ -171,6 +171,12 @@ def test_a_single_word_longer_than_a_chunk_stays_whole() -> None:
     assert pieces(f"one {word} two", 1) == ["one", word, "two"]
 
 
+@pytest.mark.parametrize("after", ["", " ARCHIVE", " ARCHIVE of a repository"])
+def test_a_word_of_several_tokens_that_fits_into_a_chunk_is_not_cut(after: str) -> None:
+    text = f"borg --consider-part-files-of-archives{after}"
+    assert pieces(text, 11)[1] == "--consider-part-files-of-archives"
+
+
 def test_an_emoji_sequence_at_the_border_of_a_chunk_stays_whole() -> None:
     for count in range(1, 6):
         text = "a " * count + FAMILY + "\U0001f1e9\U0001f1ea" + " b"

@@ -11,8 +11,9 @@ Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prom
 ``og_rag/set_aside``, and those of ``windows`` and ``kgrag.mapping``.
 
 Deviations:
-    Where no property of the ontology says what things are called, "name" (rdfs:label) is shown to the model as one of
-    every class; facts that do not name what they are about are of no use. An ``@id`` that stands in the text is a name.
+    Where no property of the ontology says what things of a class are called, "name" (rdfs:label) is shown to the model
+    as one of that class; facts that do not name what they are about are of no use. An ``@id`` that stands in the text
+    is a name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyoxigraph as ox
@@ -188,7 +189,7 @@ class _Extraction:
             before=before,
             text=text,
         )
-        return Asked(window, text, prompt)
+        return Asked(window, text, replace(prompt, divisible=bool(halves(window, text))))
 
     def _replies(self, tasks: Sequence[Asked], waiting: deque[Window]) -> Iterator[Reply]:
         """Yield replies as they arrive; the halves of a window that was too long wait to be asked instead."""

@@ -229,7 +229,7 @@ def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
         thing = {"iri": OWL.Thing.value, "label": "Thing", "comment": "", "above": [], "properties": part["shared"]}
         part = {"classes": [thing], "shared": part["shared"]}
     # The boundary depends on the text, so that no text can contain it and pass for instructions.
-    return prompting.render(
+    prompt = prompting.render(
         PROMPT,
         ontology=mapping.described(part),
         slice=part,
@@ -239,6 +239,7 @@ def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
         paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
         boundary=f"=== {digest(request.paragraphs[0].title, request.before, *texts)[:12]} ===",
     )
+    return replace(prompt, divisible=bool(request.halves()))
 
 
 def _left_out(data: Mapping[str, Any], request: Request) -> list[int]:

@@ -182,13 +182,14 @@ def facts_prompt(group: Sequence[ChunkInContext]) -> Prompt:
     first, texts = group[0], [chunk.text for chunk in group]
     # the line that introduces and the last paragraph have the names; all of a chunk was a sixth of the request
     before = context_before(f"{first.before}\n\n", len(first.before) + 2) if first.before else ""
-    return prompting.render(
+    prompt = prompting.render(
         FACTS_PROMPT,
         title=first.title,
         before=before,
         paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
         boundary=f"=== {digest(first.title, before, *texts)[:12]} ===",
     )
+    return replace(prompt, divisible=len(group) > 1)
 
 
 def _rewritten(batch: Sequence[ChunkInContext], model: LanguageModel, report: ExtractionReport) -> list[ChunkInContext]:

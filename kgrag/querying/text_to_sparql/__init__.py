@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kgrag.querying.text_to_sparql.asker import Asker, FirstQuery, marked, story_of
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, draft, matching, nearest, read_pairs
+from kgrag.querying.text_to_sparql.name_words import NameWords, name_words
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity, mentions
 from kgrag.querying.text_to_sparql.repair import CYCLES, Issue, Outcome, Repair, Version, query_in
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
@@ -21,6 +22,7 @@ __all__ = [
     "FirstQuery",
     "Issue",
     "Match",
+    "NameWords",
     "NamedEntity",
     "Outcome",
     "Repair",
@@ -31,6 +33,7 @@ __all__ = [
     "marked",
     "matching",
     "mentions",
+    "name_words",
     "nearest",
     "query_in",
     "read_pairs",

@@ -27,13 +27,14 @@ from kgrag.querying.text_to_sparql import competency_questions, named_entities, 
 from kgrag.querying.text_to_sparql.cautions import cautions
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
 from kgrag.querying.text_to_sparql.empty_results import explained
+from kgrag.querying.text_to_sparql.name_words import name_words
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, Version, query_in
 from kgrag.querying.text_to_sparql.row_answers import answer_of_rows
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
-from kgrag.vocab import KG, XSD, digest
+from kgrag.vocab import KG, OWL, RDF, RDFS, XSD, digest
 
 __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 
@@ -45,6 +46,9 @@ _ABSENT_SCOPES = frozenset({"not exists", "minus"})
 _ABSENCE = "That something is not so is concluded from what the data do not state; no text that is cited says it."
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
+_TERMS_OF_ONTOLOGIES = (OWL.Class, RDFS.Class, OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property)
+_TERM_CLASSES = frozenset(kind.value for kind in _TERMS_OF_ONTOLOGIES)
+"""Terms of an ontology are in the schema, and no things that a question names."""
 _LOADED = RevisionCache[tuple[OntologyIndex, DataView]](kinds=(KG.OntologyGraph,))
 
 
@@ -275,7 +279,9 @@ class Asker:
     def _read(
         self, question: str, part: Slice, found: Sequence[NamedEntity], stored: Sequence[Competency]
     ) -> FirstQuery:
-        prompt = _ask_prompt(question, part, found, stored[: self.examples])
+        named = [mention for mention in found if not _TERM_CLASSES.intersection(mention.classes)]
+        more = name_words(question, named, self.store)
+        prompt = _ask_prompt(question, part, [*named, *more.linked], stored[: self.examples], more.unlinked)
         try:
             completion = self.model.complete([prompt])[0]
         except UnsupportedTask as error:
@@ -330,18 +336,21 @@ class Asker:
         )
 
 
-def _ask_prompt(question: str, part: Slice, found: Sequence[NamedEntity], examples: Sequence[Competency]) -> Prompt:
-    shown = [{"question": example.question, "sparql": example.sparql} for example in examples]
+def _ask_prompt(
+    question: str, part: Slice, found: Sequence[NamedEntity], examples: Sequence[Competency], unlinked: Sequence[str]
+) -> Prompt:
+    shown = [{"question": example.question.replace(":text}", "}"), "sparql": example.shown} for example in examples]
     named = [
         {
             "text": mention.text,
+            "value": mention.value,
             "iri": mention.entity,
             "property": mention.property,
             "classes": ", ".join(mention.classes[:3]),
         }
         for mention in found
     ]
-    content = (question, part.text, *(str(item) for item in [*shown, *named]))
+    content = (question, part.text, *unlinked, *(str(item) for item in [*shown, *named]))
     return prompting.render(
         "obqc/ask",
         question=question,
@@ -349,6 +358,7 @@ def _ask_prompt(question: str, part: Slice, found: Sequence[NamedEntity], exampl
         slice=part.text,
         examples=shown,
         entities=named,
+        unlinked=unlinked,
         boundary=f"=== {digest(*content)[:12]} ===",
     )
 

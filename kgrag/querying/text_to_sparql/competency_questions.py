@@ -95,12 +95,28 @@ class Competency:
             start = end
         return "".join([*parts, question[start:]])
 
+    @property
+    def shown(self) -> str:
+        """The query as an example: ``"{city}"`` and ``<{person}>`` stand where its words have these.
+
+        As ``$city`` they look like variables of the query, and are none.
+
+        >>> Competency("urn:q", "Who lives in {city:text}?", "SELECT ?p WHERE { ?p :city $city }").shown
+        'SELECT ?p WHERE { ?p :city "{city}" }'
+        """
+        marks = {name: f'"{{{name}}}"' if text else f"<{{{name}}}>" for name, text in self.parameters.items()}
+        return self._replaced(marks)
+
     def filled(self, values: Mapping[str, ox.NamedNode | ox.Literal]) -> str:
         """Return the query with a term in the place of each parameter; strings, comments and IRIs stay as they are."""
+        return self._replaced({name: str(value) for name, value in values.items()})
+
+    def _replaced(self, written: Mapping[str, str]) -> str:
+        """Return the query with a text in the place of each parameter."""
         parts, start = [], 0
         for parameter in _parameters(self.sparql):
-            if parameter.text[1:] in values:
-                parts += [self.sparql[start : parameter.start], str(values[parameter.text[1:]])]
+            if parameter.text[1:] in written:
+                parts += [self.sparql[start : parameter.start], written[parameter.text[1:]]]
                 start = parameter.end
         return "".join([*parts, self.sparql[start:]])
 

@@ -7,6 +7,7 @@ Queries read: ``facts/entities``.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyoxigraph as ox
@@ -16,7 +17,7 @@ from kgrag.late_patterns import late_re
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 
-__all__ = ["NamedEntity", "mentions"]
+__all__ = ["NamedEntity", "apart", "mentions", "places"]
 
 _LANGUAGES = ("en", "de", "fr", "es")
 _MAX_WORDS_PER_NAME = 6
@@ -28,7 +29,8 @@ _WORD = late_re(r"[^\s,;:?!()\"“”„]+")
 class NamedEntity:
     """An entity that a question names: ``text`` is at characters ``start`` to ``end`` of the question.
 
-    ``property`` is that of the entity with this text as its value, ``classes`` are the entity's.
+    ``property`` is that of the entity with this text as its value, ``classes`` are the entity's. ``value`` is the value
+    where it is not this text, letter by letter.
     """
 
     text: str
@@ -37,6 +39,7 @@ class NamedEntity:
     entity: str
     property: str
     classes: tuple[str, ...] = ()
+    value: str = ""
 
 
 def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[NamedEntity]:
@@ -45,36 +48,42 @@ def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[Name
     Several entities may have the same name. A single word counts only when it is no common one: with a capital, a digit
     or an underscore (``wal_level``).
     """
-    places = _places(question)
-    spellings = [(name, language) for name in places for language in (None, *_LANGUAGES)]
+    at = places(question)
+    spellings = [(name, language) for name in at for language in (None, *_LANGUAGES)]
     terms = [ox.Literal(name, language=language) for name, language in spellings]
     query = queries.bind("facts/entities", catalogue=store.names.catalogue, names=terms)
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
     for name, entity, prop, kind in (map(plain, row) for row in store.select(query)):
         classes = found.setdefault(name, {}).setdefault((entity, prop), [])
         classes += [kind] if kind else []
-    kept = _apart([(start, end) for name in found for start, end in [places[name]]])
+    kept = apart([(start, end) for name in found for start, end in [at[name]]])
     return [
         NamedEntity(name, start, end, entity, prop, tuple(classes))
-        for name, (start, end) in sorted(((name, places[name]) for name in found), key=lambda pair: pair[1])
+        for name, (start, end) in sorted(((name, at[name]) for name in found), key=lambda pair: pair[1])
         if (start, end) in kept
         for (entity, prop), classes in found[name].items()
     ][:limit]
 
 
-def _places(question: str) -> dict[str, tuple[int, int]]:
+def places(question: str, *, every_word: bool = False) -> dict[str, tuple[int, int]]:
+    """Return the stretches of a question that may be a name, with their characters from and to.
+
+    Args:
+        question: what was asked.
+        every_word: also single words that are common ones by their letters.
+    """
     words = list(_WORD.finditer(question))[:_MAX_WORDS_PER_QUESTION]
-    places: dict[str, tuple[int, int]] = {}
+    found: dict[str, tuple[int, int]] = {}
     for first in range(len(words)):
         for last in range(first, min(first + _MAX_WORDS_PER_NAME, len(words))):
             start, end = _bracketed(question, words[first].start(), words[last].end())
             text = question[start:end].rstrip(".'’")
-            if first < last or any(mark.isupper() or mark.isdigit() or mark == "_" for mark in text):
-                places.setdefault(text, (start, start + len(text)))
+            if every_word or first < last or any(mark.isupper() or mark.isdigit() or mark == "_" for mark in text):
+                found.setdefault(text, (start, start + len(text)))
                 bare = re.sub(r"['’]s$", "", text)
-                places.setdefault(bare, (start, start + len(bare)))
-    places.pop("", None)
-    return places
+                found.setdefault(bare, (start, start + len(bare)))
+    found.pop("", None)
+    return found
 
 
 def _bracketed(question: str, start: int, end: int) -> tuple[int, int]:
@@ -91,9 +100,9 @@ def _bracketed(question: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _apart(spans: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Keep the longest of spans that overlap."""
-    kept: set[tuple[int, int]] = set()
+def apart(spans: list[tuple[int, int]], *, first: Collection[tuple[int, int]] = ()) -> set[tuple[int, int]]:
+    """Return the longest of spans that overlap; those of ``first`` before any other."""
+    kept: set[tuple[int, int]] = set(first)
     for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span)):
         if all(end <= other_start or start >= other_end for other_start, other_end in kept):
             kept.add((start, end))
