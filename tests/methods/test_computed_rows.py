@@ -33,6 +33,7 @@ f:origin a owl:ObjectProperty ; rdfs:label "origin"@en ; rdfs:domain f:Voyage ; 
 f:destination a owl:ObjectProperty ; rdfs:label "destination"@en ; rdfs:domain f:Voyage ; rdfs:range f:Harbour .
 f:deck a owl:DatatypeProperty ; rdfs:label "deck length"@en ; rdfs:domain f:Ship ; rdfs:range xsd:string .
 f:crewCount a owl:DatatypeProperty ; rdfs:label "crew count"@en ; rdfs:domain f:Ship ; rdfs:range xsd:integer .
+f:voyageNumber a owl:DatatypeProperty ; rdfs:label "voyage number"@en ; rdfs:domain f:Voyage ; rdfs:range xsd:string .
 f:draught a owl:DatatypeProperty ; rdfs:label "draught"@en ; rdfs:domain f:Ship ; rdfs:range xsd:string .
 """
 DATA = """
@@ -44,6 +45,7 @@ f:bea a f:Ship ; f:name "Bea" ; f:deck "1,200 m" ; f:draught "7.5 m" ; f:crewCou
 f:cleo a f:Ship ; f:name "Cleo" ; f:deck "800 m" ; f:draught "6 m" ; f:crewCount 16 .
 f:v1 a f:Voyage ; f:name "V one" ; f:origin f:bergen ; f:destination f:vigo .
 f:v2 a f:Voyage ; f:name "V two" ; f:origin f:bergen ; f:destination f:vigo .
+f:v1 f:voyageNumber "17" .
 f:k1 a f:Crew ; f:name "Night crew" .
 """
 
@@ -93,6 +95,7 @@ def said(method: PolyRag, question: str) -> list[str] | str:
         ("How many cargo ships are there?", ["3"]),
         ("How many ships does Bergen have?", ["2"]),
         ("how many ships does bergen have", ["2"]),
+        ("How many voyages are there?", ["2"]),
         ("List all ships of Bergen.", ["Ada", "Bea"]),
         ("Which ship has the highest draught?", ["Bea"]),
         ("Which Bergen ship has the lowest draught?", ["Ada"]),

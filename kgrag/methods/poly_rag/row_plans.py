@@ -16,6 +16,7 @@ from itertools import product
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.late_patterns import late_re
 from kgrag.mapping.ontology_terms import Ontology
 from kgrag.methods.poly_rag.row_questions import RowQuestion, Wording
 from kgrag.querying.data_profile import UNTYPED, DataProfile
@@ -30,7 +31,8 @@ _LONGEST_PATH = 3
 _MAX_NAMES_OF_A_THING = 2
 _MIN_SHARED_START = 4
 _MIN_SHARED_SHARE = 0.6
-_COUNTING = frozenset({"number", "count", "total", "amount"})
+_COUNT_OF = late_re(r"(?:total |the )?(?:number|count) of (?P<what>.+)|(?P<counted>.+) count|total (?P<total>.+)")
+"""A label of a number of things. "Claim number" is no such label: it says what a claim is called."""
 _NAMING_WORDS = frozenset({"name", "title", "label", "number", "id", "identifier", "code"})
 
 
@@ -163,11 +165,14 @@ class Schema:
         return (literal or best, said.pop()) if len(said) == 1 else ([], frozenset())
 
     def has_number_of(self, words: frozenset[str]) -> bool:
-        """Return whether a property in use says how many there are: "number of employees", "floor count"."""
-        labels = (
-            self.ontology.properties[iri].label for iri in self.profile.properties if iri in self.ontology.properties
+        """Return whether a property in use says how many there are: "number of employees", "crew count"."""
+        labels = (self.label(iri) for iri in self.profile.properties if iri in self.ontology.properties)
+        counts = (
+            found["what"] or found["counted"] or found["total"]
+            for label in labels
+            if (found := _COUNT_OF.fullmatch(label.lower()))
         )
-        return any(own - _COUNTING == words and own & _COUNTING for own in map(attribute_words, labels))
+        return any(attribute_words(what) == words for what in counts)
 
     def amounts_of(self, prop: str) -> tuple[str, ...] | None:
         """Return the properties that lead from what a property leads to to a value; () for one that leads to literals.
