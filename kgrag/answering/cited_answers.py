@@ -19,7 +19,7 @@ from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
-from kgrag.answering.short_answers import short_answers
+from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
 from kgrag.answering.source_sentences import (
     Carried,
     EvidencePiece,
@@ -33,7 +33,7 @@ from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
-from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
+from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported, Value
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
 from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
@@ -166,8 +166,18 @@ def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
         sentences=texts,
         citations=citations,
         unsupported=tuple(judged.unsupported),
-        values=values_stated(completion, answer.question, texts, citations)
-        or short_answers(answer.question, texts, citations, _headings_above(answer, citations)),
+        values=_values(answer, texts, citations, completion),
+    )
+
+
+def _values(
+    answer: Answer, sentences: Sequence[str], citations: Sequence[Citation], completion: Completion
+) -> tuple[Value, ...]:
+    """Return the short answers; none of an answer that is probably not the one asked for, though it may have it."""
+    if answer.confidence is not None and answer.confidence < LEAST_CONFIDENCE:
+        return ()
+    return values_stated(completion, answer.question, sentences, citations) or short_answers(
+        answer.question, sentences, citations, _headings_above(answer, citations)
     )
 
 

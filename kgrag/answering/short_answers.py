@@ -19,13 +19,16 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.several_answers import several_asked
-from kgrag.llm.extractive.value_vetoes import FREQUENCY
+from kgrag.llm.extractive.value_vetoes import FREQUENCY, not_counted
 from kgrag.model import Citation, Value
 from kgrag.text.quotes import places
 from kgrag.text.sentences import NUMBER_WORDS, word_set
 
-__all__ = ["short_answers"]
+__all__ = ["LEAST_CONFIDENCE", "short_answers"]
 
+LEAST_CONFIDENCE = 0.2
+"""Confidence of a reply from which its sentences have a short answer: of 21 values below it, of 460 development
+questions, one was right, while half of the sentences had the answer somewhere."""
 _MAX_VALUES = 3
 _HOW_OFTEN = late_regex(r"\bhow (?:often|frequently)\b", flags=regex.IGNORECASE)
 _MAX_ITEMS = 10  # of a list
@@ -306,7 +309,10 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
     A number in letters counts only for a question how many, how much or how often.
     """
     after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
-    others, counts = _no_amounts(body), regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None
+    others, counts = (
+        [*_no_amounts(body), *not_counted(question, body)],
+        regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None,
+    )
     matches = [
         match
         for match in _NUMBER.finditer(body)

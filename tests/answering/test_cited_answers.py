@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from kgrag import prompting
 from kgrag.answering.cited_answers import PROMPT, UNKNOWN, answer
 from kgrag.errors import ServiceUnavailable, UnsupportedTask
 from kgrag.llm.extractive import ExtractiveModel
-from kgrag.model import Chunk, Document, Hit, Span
+from kgrag.model import Chunk, Completion, Document, Hit, Span
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import ScriptedModel
 from kgrag.text import documents
@@ -68,6 +69,17 @@ def test_a_quoted_sentence_is_kept_with_the_offsets_of_its_quote_in_the_document
     assert result.citations[0].quote == "Dry the grain."
     assert result.citations[0].start == len("Preface. ") + HARVEST.index("Dry")
     assert result.dropped == {"quotes": 0, "sentences": 0, "unsupported": 0}
+
+
+@pytest.mark.parametrize(("confidence", "values"), [(0.1, []), (0.3, ["55 kg"])])
+def test_a_reply_that_is_probably_not_what_was_asked_has_no_short_answer(shelf, confidence, values):
+    """Its sentence may still have the answer: of 21 such values one was right, and half of the sentences."""
+    reply = json.loads(said(("Sow 55 kg of seed a hectare.", [(2, "Sow 55 kg of seed a hectare.")])))
+    data = reply | {"confidence": confidence}
+    model = SimpleNamespace(complete=lambda _: [Completion(json.dumps(data), data)], identity="rules")
+    result = shelf.ask(model, question="How much seed is sown?")
+    assert [value.text for value in result.values] == values
+    assert result.sentences == ("Sow 55 kg of seed a hectare.",)
 
 
 def test_markers_count_the_citations_over_all_sentences(shelf):

@@ -26,6 +26,7 @@ def values_of(question, *sentences, headings=()):
     [
         ("How many slots are reserved?", "The default is three slots.", "number", "three slots", "3"),
         ("What is the default of gc.auto?", "The default value is 6700.", "number", "6700", "6700"),
+        ("How many varieties are sown?", "With 160 kg a hectare, 3 varieties are sown.", "number", "3 varieties", "3"),
         ("How many rows fit?", "At most 1,600 columns fit.", "number", "1,600 columns", "1600"),
         ("When was Ann Lee born?", "Ann Lee was born on 4 May 1901 in Bath.", "date", "4 May 1901", "1901-05-04"),
         ("When did it come out?", "It was released in August, 2021.", "date", "August, 2021", "2021-08"),

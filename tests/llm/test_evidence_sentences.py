@@ -367,6 +367,18 @@ def test_a_measure_counts_nothing_else():
     assert value_lacking("How many bytes has a page?", "A page has 8192 bytes.") == ""
 
 
+def test_days_weights_and_money_count_no_things():
+    """Before, "160 kg per hectare" was how many varieties are grown."""
+    asked = "How many varieties are grown in the Coastal Zone?"
+    texts = (
+        "Solveig is grown there, sown from 5 April to 30 April at 160 kg per hectare.",
+        "In 1962 it was bought for $47 billion.",
+        "Two varieties are sown on 5 April.",
+    )
+    assert [value_lacking(asked, text) for text in texts] == ["number", "number", ""]
+    assert value_lacking("How many kg are sown?", "160 kg are sown.") == ""
+
+
 def test_a_part_of_a_long_question_is_no_answer():
     fitted = Meanings(("stash",), identity="all-MiniLM-L6-v2")
     body = piece("The ferry Stash was built by Ann Lee.")

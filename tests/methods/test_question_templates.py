@@ -47,6 +47,24 @@ def test_a_word_more_or_less_is_not_read(question: str) -> None:
     assert templated(question, [mention(question, "Big Fish")], ONTOLOGY) is None
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Is Tim Burton not the director of Big Fish?", "Has Big Fish more directors than Tim Burton?"],
+)
+def test_a_word_that_changes_what_is_asked_is_not_passed_over(question: str) -> None:
+    """Before, both were read as "Is Tim Burton the director of Big Fish?"."""
+    named = [mention(question, "Tim Burton"), mention(question, "Big Fish")]
+    assert templated(question, named, ONTOLOGY) is None
+
+
+def test_a_word_of_the_label_may_be_one_that_changes_others() -> None:
+    above = Ontology({}, {"urn:e": Property("urn:e", "elevation above the sea level")})
+    question = "What is the elevation above the sea level of Big Fish?"
+    found = templated(question, [mention(question, "Big Fish")], above)
+    assert found is not None
+    assert found.form == "values"
+
+
 def test_a_question_without_a_name_is_not_read() -> None:
     assert templated("Who is the director?", [], ONTOLOGY) is None
 

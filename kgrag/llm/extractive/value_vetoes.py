@@ -17,7 +17,7 @@ from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import NUMBER_WORDS
 
-__all__ = ["FREQUENCY", "value_lacking"]
+__all__ = ["FREQUENCY", "not_counted", "value_lacking"]
 
 _COUNTS = "|".join(
     (*NUMBER_WORDS[:1], *NUMBER_WORDS[2:], "hundred", "thousand", "million", "unlimited", "infinite", "no limit")
@@ -92,9 +92,16 @@ _RULES = tuple(
 _COUNTED = late_regex(r"\bhow many\s+(?P<noun>\p{L}+)", flags=regex.IGNORECASE)
 _MEASURE = (
     r"(?:(?:kilo|mega|giga|tera)?(?:byte|bit)s?|[kmgt]i?b|(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|months?|"
-    r"years?|ms|percent|%)"
+    r"years?|ms|percent|%|(?:kilo|centi|milli)?(?:gram|met(?:er|re)|lit(?:er|re))s?|kg|mg|g|km|cm|mm|m|ha|hectares?|acres?|"
+    r"tonnes?|tons?|degrees?)"
 )
 _MEASURED = late_regex(rf"\p{{N}}(?:[\p{{N}}.,]*\p{{N}})?[\s-]?{_MEASURE}(?![\p{{L}}\p{{N}}])", flags=regex.IGNORECASE)
+_MONEY = late_regex(r"[$€£¥]\s?\p{N}[\p{N}.,]*(?:\s+(?:thousand|million|billion|trillion)\b)?")
+_OF_A_DATE = late_regex(
+    rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?-i:{_MONTHS})\b|\b(?-i:{_MONTHS})\s+\p{{N}}{{1,2}}\b"
+    r"|\b(?:in|since|until|by|during|before|after)\s+(?:1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)",
+    flags=regex.IGNORECASE,
+)
 _VERSION_NUMBER = late_regex(
     r"\b(?:versions?|releases?)\s+(?:before\s+|after\s+)?\p{N}[\p{N}.]*", flags=regex.IGNORECASE
 )
@@ -135,10 +142,22 @@ def _holds_new(name: str, held: regex.Pattern[str], question: str, text: str) ->
         text = _SINCE.sub(" ", text)  # so long ago it began, and may happen at any time
     if name == "number":
         text = _VERSION_NUMBER.sub(" ", text)  # "in versions before 9.4" counts nothing
-    counted = _COUNTED.search(question)
-    if counted and not regex.fullmatch(_MEASURE, counted["noun"], flags=regex.IGNORECASE):
-        text = _MEASURED.sub(" ", text)  # "an 8192-byte page" counts no columns
+    for start, end in reversed(not_counted(question, text)):
+        text = f"{text[:start]} {text[end:]}"  # "an 8192-byte page" counts no columns
     return any(not (said := set(terms(match[0]))) or not said <= known for match in held.finditer(text))
+
+
+def not_counted(question: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text has measures, money, days, years, for a question how many things there are; [] for another.
+
+    >>> not_counted("How many varieties are grown?", "Sown on 5 April at 160 kg per hectare.")
+    [(8, 15), (19, 25)]
+    """
+    counted = _COUNTED.search(question)
+    if not counted or regex.fullmatch(_MEASURE, counted["noun"], flags=regex.IGNORECASE):
+        return []
+    found = sorted(match.span() for pattern in (_MEASURED, _OF_A_DATE, _MONEY) for match in pattern.finditer(text))
+    return [span for at, span in enumerate(found) if not at or span[0] >= found[at - 1][1]]
 
 
 def _tells_only_of_it(question: str, text: str) -> bool:

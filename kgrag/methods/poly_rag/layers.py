@@ -22,8 +22,10 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm import structured_output
 from kgrag.methods.poly_rag.aliases import aliases, with_aliases
-from kgrag.methods.poly_rag.question_templates import answered, templated
-from kgrag.model import Answer, Citation, Hit, Usage
+from kgrag.methods.poly_rag.computed_rows import answer_from_rows, more_in, unread
+from kgrag.methods.poly_rag.question_templates import answered, counts, templated
+from kgrag.methods.poly_rag.row_questions import precedes_templates
+from kgrag.model import Answer, Citation, Hit, Usage, Value
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
@@ -49,10 +51,10 @@ _MAX_SOURCES_PER_TRIPLE = 3
 class Found:
     """The hits of a layer, with the answers as sentences where it knows them; or ``why`` it has none.
 
-    ``cited`` are the citations of ``answers`` where the layer knows them. ``answer`` is the ontology layer's, from a
-    query that was written for the question; ``unproven`` whether nobody has judged yet that its rows answer it, and
-    ``remarks`` what to know beside these rows. ``sparql`` is the query that was run; ``story`` are the steps of the
-    layer, a line each, for ``explain``.
+    ``cited`` are the citations of ``answers`` where the layer knows them, ``values`` the short answers where those are
+    not the values of the sentences. ``answer`` is the ontology layer's, from a query that was written for the question;
+    ``unproven`` whether nobody has judged yet that its rows answer it, and ``remarks`` what to know beside these rows.
+    ``sparql`` is the query that was run; ``story`` are the steps of the layer, a line each, for ``explain``.
     """
 
     layer: Layer
@@ -66,6 +68,7 @@ class Found:
     unproven: bool = False
     remarks: tuple[str, ...] = ()
     cited: tuple[Citation, ...] = ()
+    values: tuple[Value, ...] = ()
 
 
 def ontology_of(store: TripleStore) -> mapping.Ontology:
@@ -119,13 +122,15 @@ class OntologyLayer:
         return [] if in_use else sorted(terms[iri].label for iri in named)
 
     def exact(self, question: str, k: int) -> Found | None:
-        """Return the rows that answer a question of a fixed form; None where no row does. No model is asked."""
+        """Return the rows that answer a question of a fixed form, or why none does; None without an ontology.
+
+        No model is asked.
+        """
         try:
             self.asker.ontologies()
         except NotBuilt:
             return None
-        found = self._templated(question, k)
-        return found if found.hits else None
+        return self._templated(question, k)
 
     def _asked(self, question: str, k: int, why_no_template: str) -> Found:
         reading, outcome = self.asker.repaired(question)
@@ -157,15 +162,24 @@ class OntologyLayer:
     def _templated(self, question: str, k: int) -> Found:
         store, ontology = self.asker.store, ontology_of(self.asker.store)
         template = templated(question, mentions(question, store), ontology)
-        if template is None:
-            return Found("ontology")
+        rows = None
+        if template is None or precedes_templates(question):
+            rows = answer_from_rows(question, k, asker=self.asker, ontology=ontology)
+        if rows is not None and not rows.why:
+            sentence = FactSentence(rows.text, rows.facts)
+            return Found("ontology", rows.hits, (sentence,), "", rows.sparql, story=rows.story, values=rows.values)
+        other_form = template is not None and (template.form == "ask" or counts(question) > (template.form == "count"))
+        if template is None or (rows is not None and other_form):
+            return Found("ontology", why=rows.why if rows is not None else "")
+        if template.form == "count" and (document := unread(template.names, store)):
+            return Found("ontology", why=f"a count may be too small: {more_in(document, template.names)}")
         things, others = with_aliases(template.things, store), with_aliases(template.others, store)
-        rows = answered(replace(template, things=things, others=others), k, store=store)
+        stated = answered(replace(template, things=things, others=others), k, store=store)
         read = f"read as {template.form} of {', '.join(template.properties)} for {', '.join(template.names)}"
-        if rows.empty:
-            return Found("ontology", why=f"{read}: no instance states it", sparql=rows.sparql)
-        story = (read, f"{rows.total:,} rows", *rows.inferred)
-        return Found("ontology", rows.hits, rows.answers, "", rows.sparql, story=story)
+        if stated.empty:
+            return Found("ontology", why=f"{read}: no instance states it", sparql=stated.sparql)
+        story = (read, f"{stated.total:,} rows", *stated.inferred)
+        return Found("ontology", stated.hits, stated.answers, "", stated.sparql, story=story)
 
 
 @dataclass(frozen=True, slots=True)

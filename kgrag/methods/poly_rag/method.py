@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import pyoxigraph as ox
-
 from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.capabilities import LeftToEvidence, OwnAnswer
@@ -28,6 +26,7 @@ from kgrag.methods.poly_rag import (
     text_values,
     triple_extraction,
 )
+from kgrag.methods.poly_rag.computed_rows import by_rules
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer, ontology_of
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Allowed, Answer, BuildReport, Hit, Usage, Value
@@ -266,20 +265,14 @@ class PolyRag:
         often that is not what the text says.
         """
         found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
-        if found is None:
-            return LeftToEvidence()
-        if self._read_by_rules(found.hits):
+        if found is None or not found.hits:
+            return LeftToEvidence((f"poly_rag: {found.why}",) if found is not None and found.why else ())
+        if by_rules([span.chunk for hit in found.hits for span in hit.sources], self.store):
             return LeftToEvidence((PASSED_OVER,))
         answer = self._answer_in_words(question, found)
+        if answer.unknown:
+            return LeftToEvidence(tuple(f"poly_rag: {line}" for line in answer.explain))
         return replace(answer, explain=(*_explained([found]), *answer.explain), sparql=found.sparql)
-
-    def _read_by_rules(self, hits: Sequence[Hit]) -> bool:
-        names = self.store.names
-        graphs = {names.instance_graph(ox.NamedNode(span.chunk)) for hit in hits for span in hit.sources}
-        rows = self.store.select(
-            queries.bind("poly_rag/read_by", catalogue=names.catalogue, graphs=sorted(graphs, key=str))
-        )
-        return any(is_by_rules(by.removeprefix("model=")) for _, by in rows.values())
 
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""
@@ -388,8 +381,8 @@ class PolyRag:
 
     def _found_in_text(self, question: str, text: TextLayer, k: int) -> Found:
         """Return the best passages; without a model, the values that they state, where an attribute is asked for."""
-        by_rules = self.templates and is_by_rules(self.model.identity)
-        asked = text_values.asked_attribute(question, ontology_of(self.store)) if by_rules else None
+        without_model = self.templates and is_by_rules(self.model.identity)
+        asked = text_values.asked_attribute(question, ontology_of(self.store)) if without_model else None
         if asked is None:
             return text.search(question, k)
         found = text.search(question, max(k, text_values.PASSAGES))
@@ -450,7 +443,8 @@ class PolyRag:
             usage=found.usage,
             dropped={"quotes": 0, "sentences": 0, "unsupported": len(unsupported)},
             unsupported=unsupported,
-            values=tuple(
+            values=tuple(replace(value, citation=first.get(0, -1)) for value in found.values)
+            or tuple(
                 Value("text", one.value, citation=first.get(number, -1))
                 for number, one in enumerate(shown)
                 if one.value

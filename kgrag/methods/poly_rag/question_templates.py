@@ -27,10 +27,10 @@ from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.row_evidence import labels
 from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
-from kgrag.text.sentences import attribute_words
+from kgrag.text.sentences import attribute_words, word_set
 from kgrag.vocab import local_name, words_of
 
-__all__ = ["Form", "Template", "TemplateAnswer", "answered", "templated"]
+__all__ = ["Form", "Template", "TemplateAnswer", "answered", "counts", "templated"]
 
 Form = Literal["values", "subjects", "count", "ask"]
 
@@ -39,6 +39,11 @@ _MAX_FACTS_LISTED = 20
 _FILLER_STEMS = frozenset({"have", "list", "mani", "give", "name", "tell", "show"})  # "mani" is that of "many"
 _YES_NO = late_re(r"\s*(?:is|are|was|were|does|do|did|has|have)\b", flags=re.IGNORECASE)
 _COUNTED = late_re(r"\s*how many\b", flags=re.IGNORECASE)
+_CHANGING = word_set(
+    """not no nor never without except than more most other before after above below under over between only same or
+    until"""
+)
+"""Words that change what is asked, and that attributes are read without: "Is Bath not the birth place of Ann?"."""
 _OWNED = late_re(r"\s*['’]s?\b")
 _OWNER_BEFORE = late_re(r"\b(?:of|for)\s+(?:the\s+)?$|\b(?:do|does|did|has|have)\s+(?:the\s+)?$", flags=re.IGNORECASE)
 
@@ -93,9 +98,13 @@ def templated(question: str, found: Sequence[NamedEntity], ontology: Ontology) -
         return None
     entities = [tuple(dict.fromkeys(m.entity for m in mentions if (m.start, m.end) == span)) for span in spans]
     names = tuple(question[start:end] for start, end in spans)
-    words = attribute_words(_without(question, spans))
+    bare = _without(question, spans)
+    words = attribute_words(bare)
     # "List the awards of …" asks for awards, but "name" or "list" may itself be the property: tried first as they are.
     properties = _properties_of(words, ontology) or _properties_of(words - _FILLER_STEMS, ontology)
+    labels_of = words_of(" ".join(ontology.properties[iri].label for iri in properties)).split()
+    if _CHANGING.intersection(words_of(bare).split()).difference(labels_of):
+        return None
     if len(spans) == 2:
         yes_no = properties and _YES_NO.match(question)
         return Template("ask", properties, entities[1], entities[0], names=names) if yes_no else None
@@ -105,6 +114,11 @@ def templated(question: str, found: Sequence[NamedEntity], ontology: Ontology) -
         form: Form = "count" if _COUNTED.match(question) else "values" if owned else "subjects"
         return Template(form, properties, entities[0], names=names)
     return _of_class(words - _FILLER_STEMS, entities[0], names, ontology)
+
+
+def counts(question: str) -> bool:
+    """Return whether a question asks how many there are."""
+    return _COUNTED.match(question) is not None
 
 
 def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -172,6 +186,8 @@ def _fact(template: Template, attribute: str, value: str, chunks: Sequence[str])
 
 
 def _sentences(template: Template, facts: Sequence[StatedFact]) -> tuple[FactSentence, ...]:
+    if template.form == "count" and len(facts) == 1 and facts[0].value.isdecimal():
+        return (FactSentence(in_words(facts), tuple(facts), facts[0].value),)  # the value is the number: awards 20
     if template.form == "count" and facts:
         listed = tuple(facts[:_MAX_FACTS_LISTED])
         return (FactSentence(f"{len(facts)}: {in_words(listed)}", listed, str(len(facts))),)
