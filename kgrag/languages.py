@@ -126,8 +126,10 @@ _ASKING = MappingProxyType(
         )
         for word in text.split()
     }
+    | dict.fromkeys(("was ist", "was sind", "was bedeutet", "was heißt", "was macht"), "de")
+    | dict.fromkeys(("qu est", "que signifie", "que fait", "est ce"), "fr")
 )
-"""Words with which a question of one language begins, each of a single one."""
+"""Words with which a question of one language begins, by themselves or two, each of a single one."""
 _WORD = late_regex(r"(?<![\p{L}\p{M}\p{N}./@_])[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{N}/@_]|\.\p{L})")
 _MAX_CHARACTERS = 20_000  # of a text that are looked at
 _LEAD = 2.5
@@ -151,9 +153,12 @@ def language_of(text: str, default: str = ENGLISH) -> str:
             counts[code] += count
             different[code] += code == ENGLISH or word not in STOP_WORDS[ENGLISH]
     (best, most), *others = counts.most_common() or [(default, 0)]
-    asking = _ASKING.get(next(iter(words), ""), "")
+    first = list(words)[:2]
+    asking = _ASKING.get(first[0], "") if first else ""
     if asking and not counts[ENGLISH] and most <= counts[asking]:
         return asking
+    if " ".join(first) in _ASKING:
+        return _ASKING[" ".join(first)]
     rivals = [_LEAD * count if code == ENGLISH else count + 1 for code, count in others]
     is_clear = different[best] >= _MIN_DIFFERENT and most >= _MIN_SHARE * words.total()
     return best if is_clear and (best == ENGLISH or most >= max(rivals, default=0)) else default
