@@ -110,10 +110,8 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         ServiceError: the model could not be reached or refused.
         UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
-    nothing_dropped = {"quotes": 0, "sentences": 0, "unsupported": 0}
-    unknown = Answer(
-        question, _unknown_text(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing_dropped
-    )
+    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    unknown = Answer(question, _unknown_text(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
