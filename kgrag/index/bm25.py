@@ -30,7 +30,7 @@ import numpy.typing as npt
 from kgrag.errors import InvalidSettings
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
-from kgrag.index.index_terms import question_terms, text_terms
+from kgrag.index.index_terms import question_forms, text_terms
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
@@ -169,10 +169,9 @@ class LexicalIndex:
             log(1 + texts / texts with the term), shape (t,), and whether each text has it, shape (len(iris), t).
         """
         frequencies, has = list[int](), list[npt.NDArray[np.bool_]]()
-        places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
-        terms = sorted(set(question_terms(question, self.languages)))
-        for numbers in zip(*(part.segment.numbers(terms) for part in self.parts), strict=True):
-            known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
+        found = [(part, part.places(iris)) for part in self.parts]  # of place -1 where a part does not have a text
+        for forms in sorted(set(question_forms(question, self.languages))):
+            known = [(part, one, place) for part, place in found for one in part.segment.numbers(forms) if one >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
                 has.append(np.any([part.having(number, place) for part, number, place in known], axis=0))
@@ -206,14 +205,15 @@ class LexicalIndex:
     # what terms are worth
 
     def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
-        """Yield the number of each part that has terms of a question, with these terms in their order."""
-        counts = Counter(question_terms(question, self.languages) if isinstance(question, str) else question)
-        numbers = [part.segment.numbers(list(counts)) for part in self.parts]
-        weights = []
-        for place, count in enumerate(counts.values()):
-            of_parts = zip(self.parts, numbers, strict=True)
-            frequency = sum(part.frequency(found[place]) for part, found in of_parts if found[place] >= 0)
-            weights.append(count * self._weight(frequency) if frequency else None)
+        """Yield the number of each part that has terms of a question, with these in their order."""
+        counts = Counter(question_forms(question, self.languages) if isinstance(question, str) else zip(question))
+        numbers = [part.segment.numbers([form for forms in counts for form in forms]) for part in self.parts]
+        of_parts = [(part, iter(found)) for part, found in zip(self.parts, numbers, strict=True)]
+        weights: list[np.float32 | None] = []
+        for forms, count in counts.items():  # one word, so that a form which few texts have is not rare for that
+            found = [(part, next(each)) for _ in forms for part, each in of_parts]
+            frequency = min(len(self), sum(part.frequency(number) for part, number in found if number >= 0))
+            weights += [count * self._weight(frequency) if frequency else None] * len(forms)
         for place, of_part in enumerate(numbers):
             terms = zip(of_part, weights, strict=True)
             if known := [_Term(number, weight) for number, weight in terms if number >= 0 and weight is not None]:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from kgrag.languages import ENGLISH, LANGUAGES, STOP_WORDS, folded, language_of, stems
 from kgrag.late_patterns import late_regex
 
-__all__ = ["language_marks", "question_terms", "text_terms", "tokens_of"]
+__all__ = ["language_marks", "question_forms", "question_terms", "text_terms", "tokens_of"]
 
 _WORD = late_regex(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
 _PART = late_regex(r"\w\w+|\d")
@@ -60,7 +60,16 @@ def language_marks() -> dict[str, str]:
 
 
 def question_terms(question: str, languages: Collection[str] = ()) -> list[str]:
-    """Return the terms by which a question is looked for, in order; each form of a word once for each time it occurs.
+    """Return the terms by which a question is looked for, in order, those of ``question_forms`` one behind the other.
+
+    >>> question_terms("Wie baut man Pakete?", ["de"]), question_terms("How deep is it sown?")
+    (['baut', 'pak', 'paket', 'pakete'], ['how', 'deep', 'sown'])
+    """
+    return [form for forms in question_forms(question, languages) for form in forms]
+
+
+def question_forms(question: str, languages: Collection[str] = ()) -> list[tuple[str, ...]]:
+    """Return the words of a question, in order and repeated as they occur, each as the terms that stand for it.
 
     Where accents may be missing, a word is looked for as it is written, too.
 
@@ -68,23 +77,23 @@ def question_terms(question: str, languages: Collection[str] = ()) -> list[str]:
         question: a question, or some words.
         languages: codes of the languages besides English of which the index has texts.
 
-    >>> question_terms("Wie baut man Pakete?", ["de"]), question_terms("How deep is it sown?")
-    (['baut', 'pak', 'paket', 'pakete'], ['how', 'deep', 'sown'])
+    >>> question_forms("Wie baut man Pakete?", ["de"])
+    [('baut',), ('pak', 'paket', 'pakete')]
     """
     own = language_of(question, "")
     if not languages and own in ("", ENGLISH):
-        return tokens_of(question)
+        return list(zip(tokens_of(question), strict=True))
     asked = list(dict.fromkeys([own or ENGLISH, ENGLISH, *languages]))
     left_out = _stop_words(own) if own else frozenset[str]()
     forms = [_forms(word, asked) for word in _words(question.lower()) if word not in left_out]
-    return [form for several in forms for form in several]
+    return [several for several in forms if several]
 
 
-def _forms(word: str, languages: Sequence[str]) -> dict[str, None]:
+def _forms(word: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the terms that stand for a word in texts of some languages."""
     found = [stems([word], code)[0] for code in languages if word not in _stop_words(code)]
     has_others = any(code != ENGLISH for code in languages)
-    return dict.fromkeys([*found, *([folded(word)] if found and has_others else [])])
+    return tuple(dict.fromkeys([*found, *([folded(word)] if found and has_others else [])]))
 
 
 def _stop_words(language: str) -> frozenset[str]:
