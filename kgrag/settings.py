@@ -64,7 +64,8 @@ class Settings(BaseSettings):
     )
     embedder: str = Field(
         default=MINILM,
-        description=f"'{MINILM}' (in process), another registered embedder, or an embedding model at `base_url`",
+        description=f"'{MINILM}' (in process, English), 'sentence-transformers:NAME' or a folder, another registered "
+        "embedder, or an embedding model at `base_url`",
     )
     reranker: str = Field(
         default="",

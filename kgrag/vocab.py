@@ -145,7 +145,7 @@ PROV = _Namespace(
     "Activity Entity endedAtTime startedAtTime used wasDerivedFrom wasGeneratedBy",
 )
 DCTERMS = _Namespace(
-    "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
+    "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf language references source title"
 )
 CITO = _Namespace("http://purl.org/spar/cito/", "cites")
 SD = _Namespace(

@@ -33,6 +33,7 @@ from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
+from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported, Value
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
 from kgrag.text import stored_passages
@@ -102,14 +103,15 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
         in no evidence (``quotes``), sentences without any other (``sentences``), and those that what they cite does not
         support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*,
-        and ``not_stated`` what of the question the reply leaves open.
+        and ``not_stated`` what of the question the reply leaves open. That there is no answer is said in the
+        language of the question, where that is German or French.
 
     Raises:
         ServiceError: the model could not be reached or refused.
         UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
-    nothing_dropped = {"quotes": 0, "sentences": 0, "unsupported": 0}
-    unknown = Answer(question, UNKNOWN, method, unknown=True, hits=tuple(hits), dropped=nothing_dropped)
+    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    unknown = Answer(question, _unknown_text(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
@@ -300,6 +302,12 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
         list(_read_quotes(data.get("nearest", []))),
         reason if isinstance(reason, str) else "",
     )
+
+
+def _unknown_text(question: str, hits: Sequence[Hit]) -> str:
+    """Return that there is no answer, in the language of the question where the evidence has it, too."""
+    rules = question_language(language_to_answer_in(question, [hit.text for hit in hits]))
+    return rules.unknown if rules else UNKNOWN
 
 
 def _not_stated(completion: Completion, question: str, evidence: Sequence[EvidencePiece]) -> str:

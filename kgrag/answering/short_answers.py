@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import regex
 
 from kgrag.answering.counted_items import listed
+from kgrag.answering.values_in_language import values_in
+from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.question_languages import asked_in, language_to_answer_in
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.several_answers import several_asked
@@ -162,10 +165,25 @@ def short_answers(
     for number, citation in enumerate(citations):
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
+    if (language := language_to_answer_in(question, sentences)) != ENGLISH:
+        return _in_language(question, cited, language)
     asked = asked_for(question)
     if cited and asked.kind == "boolean":
         return _truth(question, cited, headings)
     return _choice(question, asked, cited, headings) if asked.kind == "choice" else _cut_out(question, asked, cited)
+
+
+def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple[Value, ...]:
+    """Return the first value in the first sentence that has one; whether something is so only the first one says."""
+    for sentence in cited:
+        for value in values_in(question, sentence.body, language):
+            if value.kind == "boolean":
+                return (replace(value, citation=sentence.quotes[0][0] if sentence.quotes else 0),)
+            if (place := sentence.citation_of(value.text)) is not None:
+                return (replace(value, citation=place),)
+        if asked_in(question, language).kind == "boolean":
+            break
+    return ()
 
 
 def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:

@@ -30,13 +30,13 @@ import numpy.typing as npt
 from kgrag.errors import InvalidSettings
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
-from kgrag.index.index_terms import tokens_of
+from kgrag.index.index_terms import question_forms, text_terms
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
 __all__ = ["LexicalIndex", "faults", "follow", "fresh", "release"]
 
-_FORMAT = 4
+_FORMAT = 5  # also of what the terms are: an index by other rules is made again
 _MAX_READS = 3  # another process may swap the files while they are read
 _MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
 _MAX_TEXTS_SCORED_ONE_BY_ONE = 500  # allowed texts that are looked up in what each term is worth
@@ -122,6 +122,11 @@ class LexicalIndex:
         """The keys of all texts, ascending."""
         return self._ascending[0]
 
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages besides English that texts are in, or were before they were removed."""
+        return tuple(sorted({code for part in self.parts for code in part.segment.languages}))
+
     def search(
         self, question: str | Sequence[str], k: int, within: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
@@ -163,12 +168,10 @@ class LexicalIndex:
         Returns:
             log(1 + texts / texts with the term), shape (t,), and whether each text has it, shape (len(iris), t).
         """
-        frequencies: list[int] = []
-        has: list[npt.NDArray[np.bool_]] = []
-        places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
-        terms = sorted(set(tokens_of(question)))
-        for numbers in zip(*(part.segment.numbers(terms) for part in self.parts), strict=True):
-            known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
+        frequencies, has = list[int](), list[npt.NDArray[np.bool_]]()
+        found = [(part, part.places(iris)) for part in self.parts]  # of place -1 where a part does not have a text
+        for forms in sorted(set(question_forms(question, self.languages))):
+            known = [(part, one, place) for part, place in found for one in part.segment.numbers(forms) if one >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
                 has.append(np.any([part.having(number, place) for part, number, place in known], axis=0))
@@ -202,14 +205,15 @@ class LexicalIndex:
     # what terms are worth
 
     def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
-        """Yield the number of each part that has terms of a question, with these terms in their order."""
-        counts = Counter(tokens_of(question) if isinstance(question, str) else question)
-        numbers = [part.segment.numbers(list(counts)) for part in self.parts]
-        weights = []
-        for place, count in enumerate(counts.values()):
-            of_parts = zip(self.parts, numbers, strict=True)
-            frequency = sum(part.frequency(found[place]) for part, found in of_parts if found[place] >= 0)
-            weights.append(count * self._weight(frequency) if frequency else None)
+        """Yield the number of each part that has terms of a question, with these in their order."""
+        counts = Counter(question_forms(question, self.languages) if isinstance(question, str) else zip(question))
+        numbers = [part.segment.numbers([form for forms in counts for form in forms]) for part in self.parts]
+        of_parts = [(part, iter(found)) for part, found in zip(self.parts, numbers, strict=True)]
+        weights: list[np.float32 | None] = []
+        for forms, count in counts.items():  # one word, so that a form which few texts have is not rare for that
+            found = [(part, next(each)) for _ in forms for part, each in of_parts]
+            frequency = min(len(self), sum(part.frequency(number) for part, number in found if number >= 0))
+            weights += [count * self._weight(frequency) if frequency else None] * len(forms)
         for place, of_part in enumerate(numbers):
             terms = zip(of_part, weights, strict=True)
             if known := [_Term(number, weight) for number, weight in terms if number >= 0 and weight is not None]:
@@ -394,7 +398,7 @@ def _parts_of(pairs: Iterable[tuple[str, str]]) -> tuple[Part, ...]:
     ascending = sorted(pairs)
     if not ascending:
         return ()
-    return (Part.of(built([iri for iri, _ in ascending], (tokens_of(text) for _, text in ascending))),)
+    return (Part.of(built([iri for iri, _ in ascending], (text_terms(text) for _, text in ascending))),)
 
 
 def _listed(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,8 +9,8 @@ in a text               finds
 ``lentel~``             words that differ in a letter (in two, from six letters on), and begin with the same one
 ======================  ==========================================================================================
 
-Words are compared as the index has them: in small letters, without their endings, stop words left out. A beginning or a
-misspelt word stands for at most 50 words of the index, those that most texts have.
+Words are compared as the index has them: in small letters, without their endings, stop words left out, by the language
+of each text. A beginning or a misspelt word stands for at most 50 words of the index, those that most texts have.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import numpy as np
 import regex
 
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.index.index_terms import tokens_of
+from kgrag.index.index_terms import question_terms, tokens_of
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 
 __all__ = ["WordQuery", "read_words", "search", "snippet", "without_marks"]
@@ -46,7 +47,10 @@ _SNIPPET_WORDS = 30
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """What a text asks for: terms, phrases of terms, beginnings of words, and words that may be misspelt."""
+    """What a text asks for: terms, phrases of terms, beginnings of words, and words that may be misspelt.
+
+    ``phrases`` are as texts of one language have them.
+    """
 
     terms: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -54,17 +58,22 @@ class WordQuery:
     misspelt: tuple[str, ...] = ()
 
 
-def read_words(text: str) -> WordQuery:
+def read_words(text: str, language: str = ENGLISH, languages: Sequence[str] = ()) -> WordQuery:
     """Read what a text asks for; phrases that have only stop words are left out.
+
+    Args:
+        text: what was typed.
+        language: that of the texts in which phrases are looked for.
+        languages: those besides English of which the index has texts.
 
     >>> read_words('"winter barley" germin* lentel~ seeds')
     WordQuery(terms=('seed',), phrases=(('winter', 'barley'),), beginnings=('germin',), misspelt=('lentel',))
     """
-    phrases = [tuple(tokens_of(phrase)) for phrase in _PHRASE.findall(text)]
+    phrases = [tuple(tokens_of(phrase, language)) for phrase in _PHRASE.findall(text)]
     rest = _PHRASE.sub(" ", text)
     marked = [(word.lower(), mark) for word, mark in _MARKED.findall(rest) if len(word) >= _MIN_LETTERS]
     marked = marked[:_MAX_EXPANDED]
-    plain = tokens_of(_MARKED.sub(" ", rest))
+    plain = question_terms(_MARKED.sub(" ", rest), languages)
     beginnings = tuple(word for word, mark in marked if mark == "*")
     misspelt = tuple(word for word, mark in marked if mark == "~")
     return WordQuery(tuple(plain), tuple(phrase for phrase in phrases if phrase), beginnings, misspelt)
@@ -91,13 +100,17 @@ def search(
         within: only these keys; None: all.
         texts: reads the texts that a phrase is looked for in, of at most 20,000 of those that have all its words.
     """
-    asked = read_words(text)
-    terms = [*asked.terms, *(term for phrase in asked.phrases for term in phrase)]
+    languages = (ENGLISH, *index.languages)
+    by_language = {code: read_words(text, code, index.languages) for code in languages}
+    asked = by_language[ENGLISH]
+    phrases = {code: query.phrases for code, query in by_language.items() if query.phrases}
+    terms = [*asked.terms, *(term for each in phrases.values() for phrase in each for term in phrase)]
     terms += [term for word in asked.beginnings for term in _beginning(index, word)]
     terms += [term for word in asked.misspelt for term in _alike(index, word)]
-    if not asked.phrases:
+    if not phrases:
         return index.search(terms, k, within)
-    having = _having(index, {term for phrase in asked.phrases for term in phrase})
+    of_languages = [{term for phrase in each for term in phrase} for each in phrases.values()]
+    having = frozenset[str]().union(*(_having(index, needed) for needed in of_languages))
     if within is not None:
         having &= frozenset(within)
     ranked = index.search(terms, min(len(having), _MAX_TEXTS_READ), having)
@@ -105,10 +118,15 @@ def search(
     for first in range(0, len(ranked), _TEXTS_READ_AT_ONCE):
         batch = ranked[first : first + _TEXTS_READ_AT_ONCE]
         read = texts([iri for iri, _ in batch])
-        found += [pair for pair in batch if _has_all(tokens_of(read.get(pair[0], "")), asked.phrases)]
+        found += [pair for pair in batch if _has_phrases(read.get(pair[0], ""), phrases)]
         if len(found) >= k:
             break
     return found[:k]
+
+
+def _has_phrases(text: str, phrases: Mapping[str, Collection[tuple[str, ...]]]) -> bool:
+    language = language_of(text)
+    return language in phrases and _has_all(tokens_of(text, language), phrases[language])
 
 
 def _has_all(tokens: Sequence[str], phrases: Collection[tuple[str, ...]]) -> bool:
@@ -144,8 +162,9 @@ def _most_frequent(index: LexicalIndex, terms: Collection[str]) -> list[str]:
 def _beginning(index: LexicalIndex, word: str) -> list[str]:
     """Return the terms that begin with a word, and those that a word which begins so has without its ending."""
     terms = {term for part in index.parts for term in part.segment.terms_beginning(word)}
+    forms = set(question_terms(word, index.languages))
     shorter = {word[:letters] for letters in range(max(_MIN_STEM, len(word) - _MAX_ENDING), len(word))}
-    return _most_frequent(index, terms | _known(index, shorter | set(tokens_of(word))))
+    return _most_frequent(index, terms | _known(index, shorter | forms))
 
 
 def _known(index: LexicalIndex, terms: Collection[str]) -> set[str]:
@@ -154,7 +173,7 @@ def _known(index: LexicalIndex, terms: Collection[str]) -> set[str]:
 
 def _alike(index: LexicalIndex, word: str) -> list[str]:
     """Return the terms that differ from a word, or from what is left of it without its ending, in few letters."""
-    forms = {word, *tokens_of(word)}
+    forms = {word, *question_terms(word, index.languages)}
     errors = 2 if len(word) >= _LETTERS_FOR_TWO_ERRORS else 1
     terms = {term for part in index.parts for term in part.segment.terms_beginning(word[0])}
     return _most_frequent(index, {term for term in terms if any(_is_near(term, form, errors) for form in forms)})
@@ -188,10 +207,11 @@ def snippet(text: str, asked: str) -> str:
     >>> snippet("Sow lentil early. Lentil seed is sown deep.", "lentils")
     'Sow **lentil** early. **Lentil** seed is sown deep.'
     """
-    query = read_words(asked)
+    language = language_of(text)
+    query = read_words(asked, language, [language])
     wanted = {*query.terms, *(term for phrase in query.phrases for term in phrase)}
     words = text.split()
-    marks = [_is_wanted(word, wanted, query) for word in words]
+    marks = [_is_wanted(word, wanted, query, language) for word in words]
     start = max(_starts(marks), key=lambda first: sum(marks[first : first + _SNIPPET_WORDS]), default=0)
     end = start + _SNIPPET_WORDS
     shown = [_marked(word) if mark else word for word, mark in zip(words[start:end], marks[start:end], strict=True)]
@@ -203,8 +223,8 @@ def _starts(marks: Sequence[bool]) -> Iterator[int]:
     yield from (max(0, place - 3) for place, mark in enumerate(marks) if mark)
 
 
-def _is_wanted(word: str, wanted: Collection[str], query: WordQuery) -> bool:
-    if any(term in wanted for term in tokens_of(word)):
+def _is_wanted(word: str, wanted: Collection[str], query: WordQuery, language: str) -> bool:
+    if any(term in wanted for term in tokens_of(word, language)):
         return True
     for small in regex.findall(r"\w\w+|\d", word.lower()):
         if small.startswith(query.beginnings):

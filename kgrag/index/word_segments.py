@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgrag.index.array_files import Iris, KeptPlaces, packed, unpacked
+from kgrag.index.index_terms import language_marks
 
 __all__ = ["Part", "Places", "Segment", "built", "merged", "settled"]
 
@@ -117,6 +118,12 @@ class Segment:
     def __len__(self) -> int:
         """Count the texts."""
         return len(self.iris)
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes of the languages besides English that texts are in."""
+        marks = language_marks()
+        return [code for code, number in zip(marks.values(), self.numbers(list(marks)), strict=True) if number >= 0]
 
     def number(self, term: str) -> int:
         """Return the number of a term, -1 of an unknown one."""

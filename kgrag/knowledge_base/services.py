@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgrag import plugins
+from kgrag.errors import InvalidSettings
 
 if TYPE_CHECKING:
     from kgrag.llm.embedders import SentenceTransformerEmbedder
@@ -28,6 +29,8 @@ __all__ = [
     "server_profile",
     "store_on_server",
 ]
+
+_IN_PROCESS = "sentence-transformers"
 
 
 def extractive(settings: Settings) -> ExtractiveModel:  # noqa: ARG001 - the form of a registered model
@@ -59,7 +62,21 @@ def chat_service(settings: Settings) -> OpenAIModel:
 
 
 def configured_embedder(settings: Settings) -> Embedder:
-    """Return the registered embedder that ``embedder`` names, else the embedding model of that name at ``base_url``."""
+    """Return the registered embedder that ``embedder`` names, else the embedding model of that name at ``base_url``.
+
+    ``sentence-transformers:NAME`` is a model that runs in this process, by its name or its folder.
+
+    Raises:
+        InvalidSettings: no model is named behind ``sentence-transformers:``.
+        PluginBroken: the registered one cannot be used.
+    """
+    kind, _, source = settings.embedder.partition(":")
+    if kind == _IN_PROCESS:
+        if not source:
+            raise InvalidSettings(f"embedder '{_IN_PROCESS}' names no model. Write {_IN_PROCESS}:NAME or its folder.")
+        from kgrag.llm.local_embedders import LocalEmbedder
+
+        return LocalEmbedder(source)
     if settings.embedder in plugins.registered("kgrag.embedders"):
         made: Embedder = plugins.load("kgrag.embedders", settings.embedder)(settings)
         return made

@@ -22,6 +22,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import UnknownName
+from kgrag.languages import ENGLISH, language_named, language_of
 from kgrag.model import Chunk, Document, GraphDraft, Span, plain
 from kgrag.ports import TripleStore
 from kgrag.text import metadata
@@ -152,7 +153,19 @@ def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.Named
     yield ox.Triple(iri, DCTERMS.format, ox.Literal(document.media_type))
     if document.title:
         yield ox.Triple(iri, DCTERMS.title, ox.Literal(document.title))
+    if language := _other_language(document):
+        yield ox.Triple(iri, DCTERMS.language, ox.Literal(language))
     yield from _described(document, iri)
+
+
+def _other_language(document: Document) -> str:
+    """Return the code of a document's language, as its source says or else its words show; "" for English."""
+    fields = {metadata.property_of(name): value for name, value in document.metadata.items()}
+    if DCTERMS.language in fields:
+        return ""
+    stated = language_named(fields.get(metadata.property_of("language"), ""))
+    found = stated or language_of(document.text)
+    return "" if found == ENGLISH else found
 
 
 def _described(document: Document, iri: ox.NamedNode) -> Iterator[ox.Triple]:

@@ -1,7 +1,8 @@
 """Reads the quantities and dates of a text in a form in which two ways of writing them are equal.
 
 ``65 kg``, ``65.0kg`` and ``sixty-five kilograms`` are one quantity; ``5 July 2013``, ``July 5th, 2013`` and
-``2013-07-05`` one date. Units are not converted: 2.4 t is not 2,400 kg. Number words and months are English.
+``2013-07-05`` one date. Units are not converted: 2.4 t is not 2,400 kg. Number words are English; months and units of
+time also German and French (``3. Oktober 1990``, ``1er mai 1990``), and so are numbers (``1.234,5``).
 
 >>> [str(one) for one in quantities("Sow 65.0kg/ha, or 60–70 quintals per hectare.")]
 ['65 kg/ha', '60 quintal/ha', '70 quintal/ha']
@@ -47,14 +48,14 @@ _UNIT_FORMS = {
     "yard": "yard yards yd",
     "ha": "ha hectare hectares",
     "acre": "acre acres",
-    "second": "s sec secs second seconds",
+    "second": "s sec secs second seconds sekunde sekunden seconde secondes",
     "ms": "ms millisecond milliseconds",
-    "minute": "min mins minute minutes",
-    "hour": "h hr hrs hour hours",
-    "day": "d day days",
-    "week": "week weeks",
-    "month": "month months",
-    "year": "yr yrs year years",
+    "minute": "min mins minute minutes minuten",
+    "hour": "h hr hrs hour hours stunde stunden heure heures",
+    "day": "d day days tage tagen jour jours",
+    "week": "week weeks woche wochen semaine semaines",
+    "month": "month months monat monate monaten mois",
+    "year": "yr yrs year years jahr jahre jahren ans année années",
     "decade": "decade decades",
     "century": "century centuries",
     "%": "% percent percentage pct",
@@ -66,7 +67,7 @@ _UNIT_FORMS = {
     "pound sterling": "£ gbp",
     "rupee": "₹ rs inr rupee rupees",
     "yen": "¥ jpy yen",
-    "byte": "byte bytes",
+    "byte": "byte bytes octet octets",
     "bit": "bit bits",
     "kB": "kb kilobyte kilobytes",
     "MB": "mb megabyte megabytes",
@@ -86,7 +87,7 @@ _UNIT_FORMS = {
     "volt": "volt volts",
     "ppm": "ppm",
     "kcal": "kcal",
-    "page": "page pages",
+    "page": "page pages seite seiten",
 }
 _UNITS = {form: name for name, forms in _UNIT_FORMS.items() for form in forms.split()}
 _SMALL_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -111,6 +112,21 @@ MONTHS = {
     for form in (name, name[:3], *(["sept"] if name == "september" else []))
 }
 """Months by their names and abbreviations, in lower case."""
+_GERMAN_MONTHS = "januar februar märz april mai juni juli august september oktober november dezember"
+_FRENCH_MONTHS = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+_IN_ENGLISH = {"jänner": "january", "aout": "august"} | {
+    name: english
+    for names in (_GERMAN_MONTHS, _FRENCH_MONTHS)
+    for name, english in zip(names.split(), _MONTH_NAMES.split(), strict=True)
+}
+_OTHER_MONTH = "|".join(sorted(_IN_ENGLISH, key=len, reverse=True))
+_OTHER_DATES = (  # with the year, or behind a word that dates stand behind, since "mars" and "mai" are words elsewhere
+    late_regex(
+        rf"(?<=\b(?P<before>am|vom|zum|bis|ab|seit|den|dem|des|le|du|au|dès|depuis)\s)(?P<day>\d{{1,2}})(?:\.|er)?\s+(?P<month>{_OTHER_MONTH})\b"
+    ),
+    late_regex(rf"(?<![\d.,/-])(?P<day>\d{{1,2}})(?:\.|er)?\s+(?P<month>{_OTHER_MONTH})(?=\s+[12]\d{{3}}(?!\d))"),
+    late_regex(rf"\b(?P<day>)(?P<month>{_OTHER_MONTH})(?=\s+[12]\d{{3}}(?!\d))"),
+)
 
 _SUPERSCRIPTS = late_regex(r"(?<=\p{L})[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _UNIT = "(?:" + "|".join(sorted(map(regex.escape, _UNITS), key=len, reverse=True)) + r")(?![\p{L}\p{N}])"
@@ -217,6 +233,8 @@ def _value(digits: str, before: Quantity | None) -> Decimal | str:
     grouped = digits
     if regex.fullmatch(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?", grouped):
         grouped = grouped.replace(",", "")
+    elif regex.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", grouped):
+        grouped = grouped.replace(".", "").replace(",", ".")
     elif regex.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", grouped):
         grouped = grouped.replace(".", "")
     elif regex.fullmatch(r"\d+,\d+", grouped):
@@ -286,5 +304,7 @@ def denominators(text: str) -> set[str]:
 def _plain(text: str) -> str:
     """Return a text in lower case and compatibility forms, without superscripts; ``per cent`` is one word."""
     shown = unicodedata.normalize("NFKC", _GROUPED.sub("", _SUPERSCRIPTS.sub("", text)))
-    shown = regex.sub(r"\bper\s+cent\b", "percent", shown, flags=regex.IGNORECASE).lower()
+    shown = regex.sub(r"\b(?:per|pour)\s+cent\b|\bProzent\b", "percent", shown, flags=regex.IGNORECASE).lower()
+    for pattern in _OTHER_DATES:
+        shown = pattern.sub(lambda match: f"{match['day']} {_IN_ENGLISH[match['month']]}".strip(), shown)
     return str(regex.sub(r"°\s+(?=[cf]\b)", "°", shown))

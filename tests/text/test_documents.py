@@ -203,3 +203,23 @@ def test_a_passage_is_read_once_until_the_store_changes(monkeypatch: pytest.Monk
     assert asked == ["documents/passages", "documents/around", "documents/around"]
     store.remove([NAMES.document_graph(documents.document_iri(PLAIN, NAMES))])
     assert stored_passages.passages(store, [first, second]) == {}
+
+
+GERMAN = "Die Paketverwaltung führt eine Liste der Dateien, die jedes Paket auf dem System installiert hat."
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "language"),
+    [
+        (GERMAN, {}, ["de"]),
+        (GERMAN, {"language": "fr-CA"}, ["fr"]),
+        (GERMAN, {"language": "Klingon"}, ["de"]),
+        (GERMAN, {"language": "en"}, []),
+        (GERMAN, {"dcterms:language": "de-AT"}, ["de-AT"]),
+        ("The package manager keeps a list of the files that each package has installed.", {}, []),
+    ],
+)
+def test_a_document_in_another_language_than_english_says_so(text, fields, language):
+    document = Document(text=text, metadata=fields)
+    draft = documents.document_draft(document, [], names=NAMES)
+    assert [one.object.value for one in draft.triples if one.predicate == DCTERMS.language] == language

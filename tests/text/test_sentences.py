@@ -90,3 +90,21 @@ def test_ideographs_are_words_of_their_own():
 @given(st.text())
 def test_words_do_not_depend_on_case_or_compatibility_forms_of_ascii(text):
     assert all(word == word.casefold() for word in words(text))
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("Das fällt auf den 2. September 1752 zurück.", "An diesem Datum begann es."),
+        ("Im 19. Jahrhundert gab es z. B. Lochkarten, d. h. Karten mit Löchern.", "Sie waren aus Pappe."),
+        ("Es gibt u. a. Programme für Debian.", "Sie sind frei."),
+        ("Der Wert bzw. Name steht in Nr. 7.", "Danach kommt vgl. Abschnitt 3 nichts mehr."),
+        ("Le fichier, p. ex. Lisez-moi, est lu par M. Dupont.", "Il est court."),
+        ("Il dit « C'est fini. »", "Elle part le 1er mai 1990."),
+        ("»Das ist alles.«", "Er ging."),
+        ("Es gilt ab Version 3.", "Danach nicht mehr."),
+    ],
+)
+def test_sentences_of_german_and_french_end_where_they_end(sentences):
+    text = " ".join(sentences)
+    assert tuple(text[start:end] for start, end in split(text)) == sentences

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
+from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.listed_items import items_below
+from kgrag.llm.extractive.question_languages import question_language
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
 
@@ -136,33 +138,34 @@ class _Line:
 
 @dataclass(slots=True)
 class _Under:
-    """What holds for the sentences below a label: it, terms around it, and those sentences so far.
+    """What holds for the sentences below a label: it, terms around it, their language, and those sentences so far.
 
     ``labelled`` is as in ``ProseSentence``; ``opens`` is true until the first of them is found.
     """
 
     label: str
     around: frozenset[str]
+    language: str
     labelled: bool = False
     opens: bool = False
     earlier: list[ProseSentence] = field(default_factory=list)
 
 
-def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
+def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[ProseSentence]:
     """Yield the sentences of a piece of evidence in order; headings and labels are none where text follows them.
 
     Where the last label has its text in the following chunk, those sentences of it come last.
     """
-    heading = frozenset(terms(text.heading))
+    heading = frozenset(terms(text.heading, language))
     label, header = _label_before(text.before)
-    under = _Under(label, heading)
+    under = _Under(label, heading, language)
     body = text.source or text.text
     lines = [*_lines_with_labels(body), *_continuation(text)]
     position = 0
     for at, (line, new_label) in enumerate(lines):
         position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
-            under, header = _below(new_label, heading, under.around), ""
+            under, header = _below(new_label, heading, under), ""
         if _is_row(line) and not header:
             header = line
             continue
@@ -181,35 +184,36 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
         yield replace(one, items=_items(line, body[position:], text))
 
 
-def _below(label: str, heading: frozenset[str], around: frozenset[str]) -> _Under:
+def _below(label: str, heading: frozenset[str], above: _Under) -> _Under:
     """Return what holds for the sentences below a new label, which may be a heading within the text."""
     title = _HEADING.fullmatch(label)
-    around = heading | frozenset(terms(title[1])) if title else around
-    return _Under("" if title else label, around, labelled=not title, opens=True)
+    around = heading | frozenset(terms(title[1], above.language)) if title else above.around
+    return _Under("" if title else label, around, above.language, labelled=not title, opens=True)
 
 
 def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSentence | None:
     """Return the sentence of a line; None where it has no terms, is too long, or is a heading's number ("3.4.")."""
     sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
     row = _row_text(header, sentence) if header else sentence
-    own = frozenset(terms(row))
+    own = frozenset(terms(row, under.language))
     if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
         under.earlier.clear()
         return None
     if not _WORD.search(sentence):
         return None
-    earlier = under.earlier
+    earlier, rules = under.earlier, question_language(under.language)
+    pronoun = rules.pronoun if rules else _PRONOUN
     return ProseSentence(
         number=number,
         text=sentence,
         own=own,
         label=under.label,
         labelled=under.labelled,
-        about=frozenset(terms(under.label)),
+        about=frozenset(terms(under.label, under.language)),
         around=under.around,
         earlier=frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:])),
         meaning=f"{under.label}: {row}" if under.label else row,
-        before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
+        before=earlier[-1] if earlier and pronoun.match(sentence) else None,
         opens=under.opens,
     )
 

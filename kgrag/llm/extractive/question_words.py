@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import regex
+
+from kgrag.languages import ENGLISH, STOP_WORDS, stems
 from kgrag.late_patterns import late_regex
-from kgrag.text.sentences import content_words, stem, word_set
+from kgrag.text.sentences import content_words, stem, word_set, words
 from kgrag.vocab import words_of
 
 __all__ = ["WeighedQuestion", "name_terms", "read_question", "term", "terms"]
@@ -100,14 +103,23 @@ class WeighedQuestion:
         return self.weight(found) / total if total else 0.0
 
 
-def terms(text: str) -> list[str]:
-    """Return the terms of a text: stems without accents, dates spelled out, a few irregular forms made one.
+def terms(text: str, language: str = ENGLISH) -> list[str]:
+    """Return the terms of a text: stems without accents; in English dates spelled out, a few irregular forms made one.
 
     >>> terms("Where is soybean sown?") == terms("Sowing soybean")[::-1]
     True
+    >>> terms("Wo liegen die Verzeichnisse?", "de")
+    ['lieg', 'verzeichnis']
     """
+    if language != ENGLISH:
+        return stems([word for word in words(text) if _counts(word) and word not in STOP_WORDS[language]], language)
     spelled = _DATE.sub(lambda date: f" {month_name[int(date[2])]} {int(date[3])} {date[1]} ", text)
     return [_SAME_TERM.get(term, term) for term in map(without_accents, content_words(spelled))]
+
+
+def _counts(word: str) -> bool:
+    """Return whether a word is more than a letter, such as what is left of an article: "l'option"."""
+    return len(word) > 1 or word.isdigit()
 
 
 def term(word: str) -> str:
@@ -136,15 +148,24 @@ def without_accents(word: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark)) or word
 
 
-def read_question(question: str, units: Sequence[Iterable[str]]) -> WeighedQuestion:
-    """Return a question, its terms weighed by how rare they are in the units (sentences, pairs) of the evidence."""
+def read_question(
+    question: str,
+    units: Sequence[Iterable[str]],
+    *,
+    language: str = ENGLISH,
+    names: regex.Pattern[str] = _CAPITALISED,
+) -> WeighedQuestion:
+    """Return a question, its terms weighed by how rare they are in the units (sentences, pairs) of the evidence.
+
+    ``names`` are what names look like in the question's language.
+    """
     frequency = Counter(term for unit in units for term in set(unit))
     weights = {}
-    for term in dict.fromkeys(terms(question)):
+    for term in dict.fromkeys(terms(question, language)):
         rarity = math.log(1 + (len(units) - frequency[term] + 0.5) / (frequency[term] + 0.5))
         weights[term] = rarity * (_GENERAL_TERM_WEIGHT if term in _GENERAL_TERMS else 1.0)
     return WeighedQuestion(
         weights=weights,
         focus=tuple(weights)[:_MAX_FOCUS_TERMS],
-        names=frozenset(term for name in _CAPITALISED.findall(question) for term in terms(name)),
+        names=frozenset(term for name in names.findall(question) for term in terms(name, language)),
     )

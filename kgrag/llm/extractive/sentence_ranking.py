@@ -19,8 +19,10 @@ from typing import Protocol
 
 import regex
 
+from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
+from kgrag.llm.extractive.question_languages import asked_in, question_language
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import WeighedQuestion, terms
 from kgrag.text.sentences import NUMBER_WORDS
@@ -233,6 +235,7 @@ def ranked(
     texts: Sequence[EvidenceText],
     sentences: Sequence[ProseSentence],
     nearness: Nearness | None,
+    language: str = ENGLISH,
 ) -> list[RankedSentence]:
     """Return the sentences that may answer a question, best first; of equals the better piece first.
 
@@ -242,11 +245,12 @@ def ranked(
         texts: the pieces of evidence.
         sentences: those of the pieces.
         nearness: cosines of the embedder; None goes by words alone.
+        language: of the question and what is compared with it.
     """
-    veto, kind = veto_of(asked), asked_for(asked)
+    veto, kind = veto_of(asked), asked_in(asked, language)
     lacking = _lacking(veto, texts)
     rows = [
-        RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
+        RankedSentence(one, row := features_of(one, question, veto, kind, language), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
         if one.number not in lacking and not _explains_another(one, veto) and not _FRAGMENT.fullmatch(one.text)
     ]
@@ -319,18 +323,22 @@ def _weigh(features: Sequence[float], weights: Sequence[float]) -> float:
     return math.fsum(feature * weight for feature, weight in zip(features, weights, strict=True))
 
 
-def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked: Asked) -> tuple[float, ...]:
+def features_of(
+    one: ProseSentence, question: WeighedQuestion, veto: Veto, asked: Asked, language: str = ENGLISH
+) -> tuple[float, ...]:
     """Return the features of a sentence in the order of ``FEATURES``; the cosine is 0 until it is known."""
     own, about, around = one.own, one.about - one.own, one.around - one.own - one.about
     earlier = one.earlier - own - about - around
     exact = [_exactness(one, pattern) for pattern in veto.patterns.values()]
-    label = frozenset(terms(_BRACKETS.sub("", one.label)))
-    typed = _VALUES.get(asked.kind)
+    label = frozenset(terms(_BRACKETS.sub("", one.label), language))
+    rules = question_language(language)
+    typed = (rules.values if rules else _VALUES).get(asked.kind)
+    cues = rules.cues if rules else _CUES
     in_brackets = " ".join(_BRACKETS.findall(one.label))
     has_type = typed is not None and any(
         value not in question.weights
         for found in typed.finditer(f"{in_brackets} {one.text}" if in_brackets else one.text)
-        for value in terms(found[0]) or [""]
+        for value in terms(found[0], language) or [""]
     )
     return (
         question.coverage(own),
@@ -344,22 +352,23 @@ def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked
         (one.number - 1) / 5,
         float(len(own) < _FEW_WORDS),
         float(one.opens),
-        float(any(asks.search(asked.text) and says.search(one.text) for asks, says in _CUES)),
-        float(_defines(asked.text, one)),
+        float(any(asks.search(asked.text) and says.search(one.text) for asks, says in cues)),
+        float(_defines(asked.text, one, language)),
         0.0,
     )
 
 
-def _defines(asked: str, one: ProseSentence) -> bool:
+def _defines(asked: str, one: ProseSentence, language: str) -> bool:
     """Return whether a question asks what a term is and a sentence has that term before "is", or explains it first."""
-    match = _ASKS_WHAT_IT_IS.match(asked)
-    wanted = frozenset(terms(match["term"])) if match else frozenset[str]()
+    rules = question_language(language)
+    match = (rules.asks_what if rules else _ASKS_WHAT_IT_IS).match(asked)
+    wanted = frozenset(terms(match["term"], language)) if match else frozenset[str]()
     if not wanted:
         return False
-    if one.opens and wanted == frozenset(terms(_BRACKETS.sub("", one.label))):
+    if one.opens and wanted == frozenset(terms(_BRACKETS.sub("", one.label), language)):
         return True
-    says = _SAYS_WHAT_IT_IS.match(one.text)
-    subject = frozenset(terms(says["subject"])) if says else frozenset[str]()
+    says = (rules.says_what if rules else _SAYS_WHAT_IT_IS).match(one.text)
+    subject = frozenset(terms(says["subject"], language)) if says else frozenset[str]()
     return wanted <= subject and len(subject) <= len(wanted) + _MAX_FURTHER_TERMS_OF_SUBJECT
 
 

@@ -14,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from kgrag import languages
 from kgrag.index.bm25 import LexicalIndex
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS
 
@@ -91,7 +93,9 @@ def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> T
     >>> (terms.has @ terms.weights).round(2).tolist(), terms.named().round(2).tolist()
     ([1.1, 0.11], [0.82, 0.0])
     """
-    words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
+    language = language_of(question)
+    left_out = STOP_WORDS if language == ENGLISH else languages.STOP_WORDS[language]
+    words = [word for word in _WORD.findall(question) if word.casefold() not in left_out]
     names = [word for word in words if _OF_NAME.search(word)]
     (every, has), (named, has_named) = (index.terms_in(" ".join(chosen), iris) for chosen in (words, names))
     weights = np.concatenate([_OF_OTHERS * every, (1 - _OF_OTHERS) * named])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from kgrag.index.array_files import Iris
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.index.index_terms import tokens_of
 from kgrag.index.place_lists import Places, distinct
 from kgrag.methods.og_rag.allowed_edges import AllowedEdges
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
@@ -108,9 +107,9 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> Relevant:
     for the best. Candidates are the hypernodes of the ``depth`` best values by either signal, and those of the k / 2
     best keys that have at most 50 each.
     """
-    graph, terms = asked.graph, tokens_of(asked.text)
-    key_words = _placed(graph.keys, _word_scores(asked.key_words, terms, depth, asked.known_keys))
-    value_words = _placed(graph.values, _word_scores(asked.value_words, terms, depth, asked.known_values))
+    graph, text = asked.graph, asked.text
+    key_words = _placed(graph.keys, _word_scores(asked.key_words, text, depth, asked.known_keys))
+    value_words = _placed(graph.values, _word_scores(asked.value_words, text, depth, asked.known_values))
     near_keys, _ = asked.keys.first(depth, asked.known_keys)
     near_values, _ = asked.values.first(depth, asked.known_values)
     of_values = graph.with_value.of_all(np.concatenate([near_values, value_words.places]))
@@ -129,11 +128,9 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> Relevant:
     return Relevant(nodes[best], scores[best] ** 2, scores[best])
 
 
-def _word_scores(
-    index: LexicalIndex | None, terms: Sequence[str], depth: int, within: SomeTerms | None
-) -> dict[str, float]:
+def _word_scores(index: LexicalIndex | None, text: str, depth: int, within: SomeTerms | None) -> dict[str, float]:
     """Return term -> BM25 score, scaled to 1 for the best."""
-    ranking = index.search(terms, depth, within.iris if within else None) if index is not None else []
+    ranking = index.search(text, depth, within.iris if within else None) if index is not None else []
     return {iri: score / ranking[0][1] for iri, score in ranking}
 
 

@@ -1,0 +1,97 @@
+"""Short answers in German and French: a date, number, version, yes or no, cut out of a sentence of the answer.
+
+As in English (``short_answers``, which has more kinds of values): a plain *yes* needs a sentence that has all that the
+question says, and a *no* is where one of the two is negated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
+from kgrag.llm.extractive.question_words import terms
+from kgrag.model import Value
+from kgrag.text.figures import dates
+
+__all__ = ["values_in"]
+
+_UNIT = (
+    r"%|‰|°C?|€|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m|[km]?g|ms|s"
+    r"|Sekunden?|Minuten?|Stunden?|Tagen?|Wochen?|Monaten?|Jahren?|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel"
+    r"|secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|lignes?|caractères?|pages?|fois|pixels?"
+)
+_NUMBER = late_regex(
+    rf"(?<![\p{{L}}\p{{N}}.,])(?P<number>\p{{N}}+(?:[.\u00a0\u202f ]\p{{N}}{{3}})*(?:,\p{{N}}+|\.\p{{N}}+)?)"
+    rf"(?![\p{{N}}]|[.,]\p{{N}})(?:[\s-]?(?P<unit>{_UNIT})(?!\p{{L}}))?"
+)
+_MONTHS = (
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
+    "|mai|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
+_DATE = late_regex(
+    rf"(?:\p{{N}}{{1,2}}(?:\.|er)?\s+)?\b(?:{_MONTHS})\s+(?:1\d|20)\d\d\b|\p{{N}}{{1,2}}(?:\.|er)?\s+(?:{_MONTHS})\b"
+    rf"|\b(?:1\d|20)\d\d\b(?![.,]\d)",
+    flags=regex.IGNORECASE,
+)
+_VERSION = late_regex(r"\b[Vv]ersion\s+\p{N}+(?:\.\p{N}+)*|\p{N}+(?:\.\p{N}+)+")
+_SAID = late_regex(r"(?P<yes>ja|oui)\b|(?:nein|non)\b", flags=regex.IGNORECASE)
+
+
+def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
+    """Yield what a question asks for as a sentence has it, what the question says left out; the likeliest first.
+
+    Args:
+        question: as it was asked.
+        sentence: of its answer.
+        language: the code of a language of which questions are read; of another one nothing is found.
+
+    >>> [value.text for value in values_in("Wie lang ist der Schlüssel?", "Er hat mindestens 2048 Bit.", "de")]
+    ['2048 Bit']
+    """
+    rules = question_language(language)
+    kind = asked_in(question, language).kind
+    if rules is None:
+        return
+    if kind == "boolean":
+        yield from _truth(question, sentence, language, rules)
+    elif kind == "date":
+        yield from (Value("date", found[0], _iso(found[0])) for found in _new(_DATE, question, sentence))
+    elif kind == "version":
+        yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
+    elif kind == "number":
+        yield from (_number(found) for found in _new(_NUMBER, question, sentence))
+
+
+def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[regex.Match[str]]:
+    return (found for found in pattern.finditer(sentence) if found[0].strip().casefold() not in question.casefold())
+
+
+def _number(found: regex.Match[str]) -> Value:
+    digits = regex.sub(r"[\s\u00a0\u202f]", "", found["number"])
+    if "," in digits or regex.fullmatch(r"\p{N}{1,3}(?:\.\p{N}{3})+", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    return Value("number", found[0].strip(), digits, unit=found["unit"] or "")
+
+
+def _iso(text: str) -> str:
+    """Return a date in the form of ISO 8601, as far as it is stated; a day without a year stays as it is."""
+    if text.isdecimal():
+        return text
+    for date in dates(text):
+        parts = [f"{date.year:04}"] if date.year else []
+        parts += [f"{date.month:02}"] if parts and date.month else []
+        return "-".join([*parts, *([f"{date.day:02}"] if len(parts) > 1 and date.day else [])])
+    return ""
+
+
+def _truth(question: str, sentence: str, language: str, rules: QuestionLanguage) -> Iterator[Value]:
+    if said := _SAID.match(sentence):
+        truth = said["yes"] is not None
+    else:
+        truth = bool(rules.negation.search(sentence)) == bool(rules.negation.search(question))
+        if truth and not set(terms(question, language)) <= set(terms(sentence, language)):
+            return
+    yield Value("boolean", rules.yes if truth else rules.no, "true" if truth else "false")
