@@ -72,7 +72,10 @@ def status(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
     server: ServerOption = None,
 ) -> None:
-    """List what builds and workers left to do, each part with the reason; exit code 4 when there is any."""
+    """List what builds and workers left to do, each part with the reason; exit code 4 when there is any.
+
+    What triage left out of a build of a share is listed too, and is nothing left to do.
+    """
     from kgrag.knowledge_base.build_marks import INTAKE
 
     def here() -> Any:
@@ -80,6 +83,7 @@ def status(
             return opened.status()
 
     found = read_through(server, here, lambda client: client.status().model_dump())
+    is_left = bool(found["unfinished"] or found["pending"])
     if format_ is JsonFormat.JSON:
         print_json(found)
     else:
@@ -90,9 +94,11 @@ def status(
             typer.echo(f"{method}: {len(lines)} parts are pending; {again} tries them again")
             for line in lines:
                 typer.echo(f"  {line}")
-        if not any(found.values()):
+        for method, line in found["left_out"].items():
+            typer.echo(f"{method}: {line}")
+        if not is_left:
             typer.echo("nothing is pending")
-    if any(found.values()):
+    if is_left:
         raise typer.Exit(PART_DONE)
 
 
