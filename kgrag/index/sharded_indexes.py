@@ -125,8 +125,13 @@ class ShardedStore:
 class Words(Protocol):
     """A word index of parts, which share no key: what ``kgrag.index.bm25`` makes."""
 
-    revision: int
-    parts: tuple[Part, ...]
+    @property
+    def revision(self) -> int:
+        """The store revision that it reflects."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Its parts."""
 
 
 def _joined_words(several: Sequence[_Words]) -> _Words:
