@@ -145,6 +145,12 @@ def test_what_is_built_counts_towards_the_share_also_where_it_speaks_of_nothing(
     assert [of[chunk] for chunk in chosen if chunk not in trains] == SPEAKING[:1]
 
 
+def test_a_plan_goes_by_the_share_that_was_built_and_says_so(kb: KnowledgeBase) -> None:
+    kb.build("poly_rag", share=0.1)
+    graphs = next(one for one in kb.plan(documents=200).amounts if (one.part, one.quantity) == ("poly_rag", "graphs"))
+    assert graphs.note == "of the same share: 18 of 20 chunks were left out by triage (share 0.1) here"
+
+
 def test_a_choice_of_all_leaves_a_report_as_it_is() -> None:
     report = BuildReport("og_rag")
     assert Choice(frozenset({"urn:a"}), 1, 0.9).noted(report) is report
