@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kgrag.errors import InputError, KgragError, ServiceError, StateError
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.knowledge_base.async_facade import AsyncKnowledgeBase
+    from kgrag.knowledge_base.sharded_bases import Shards
     from kgrag.llm.budget import Budget
     from kgrag.model import Answer, Citation, Document, Hit, Span, Table
     from kgrag.settings import Settings
@@ -28,6 +29,7 @@ __all__ = [
     "KnowledgeBase",
     "ServiceError",
     "Settings",
+    "Shards",
     "Span",
     "StateError",
     "Table",
@@ -45,6 +47,7 @@ _HOME = {
     "KnowledgeBase": "knowledge_base",
     "ServiceError": "errors",
     "Settings": "settings",
+    "Shards": "knowledge_base.sharded_bases",
     "Span": "model",
     "StateError": "errors",
     "Table": "model",

@@ -18,11 +18,23 @@ from typing import Any, Literal
 
 import pyoxigraph as ox
 
-__all__ = ["DEFAULT_METHOD", "GraphKind", "MethodDeclaration", "NoOptions", "VectorSpace", "option", "table_of_methods"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "SHARE_HELP",
+    "GraphKind",
+    "MethodDeclaration",
+    "NoOptions",
+    "VectorSpace",
+    "option",
+    "table_of_methods",
+]
 
 
 DEFAULT_METHOD = "auto"
 """The method that is asked where none is named."""
+
+SHARE_HELP = "Share of the chunks that the model is asked about, above 0: those that speak most of the ontologies."
+"""The help of a build option ``share``, which ``kgrag.mapping.Triage`` takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -487,8 +487,7 @@ NO_COMPLETIONS: Mapping[str, int] = MappingProxyType({"completions": 0, "input_t
 class BuildReport:
     """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person.
 
-    ``pending`` names each part that was not done, with the reason: windows and chunks without a usable reply, which the
-    next build asks for again, and graphs that went to quarantine. () when the build is whole.
+    ``pending``: each part that was not done, and why; the next build asks again. ``left_out``: what no share asked for.
     """
 
     method: str
@@ -496,3 +495,4 @@ class BuildReport:
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    left_out: str = ""

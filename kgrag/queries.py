@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jinja2
 import jinja2.meta
@@ -54,10 +54,18 @@ _FILLED: dict[tuple[str, ...], str] = {}
 class OrderedText(str):
     """SPARQL in which every sort is safe: ``kgrag.sparql.total_orders`` saw to it, or it is a stored query of kgrag.
 
-    What is made of it by joining strings is an ordinary text again.
+    What is made of it by joining strings is an ordinary text again. ``name`` is that of a stored query, else "".
     """
 
-    __slots__ = ()
+    __slots__ = ("name",)
+
+    def __new__(cls, text: str, name: str = "") -> Self:
+        """Return a text of which the caller knows that every sort in it is safe."""
+        made = super().__new__(cls, text)
+        made.name = name
+        return made
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ def bind(name: str, /, **values: Any) -> str:
         QueryParameterError: a value is missing, unknown, or not of the declared type.
     """
     text = _fill(describe(name), values)
-    return text if ":" in name else OrderedText(text)  # a plug-in's queries may sort anything
+    return text if ":" in name else OrderedText(text, name)  # a plug-in's queries may sort anything
 
 
 def bind_file(path: Path, /, **values: Any) -> str:

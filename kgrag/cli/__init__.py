@@ -29,6 +29,7 @@ _PARTS = {
     "saved_command": "saved",
     "index_command": "index",
     "chat_command": "chat",
+    "shard_commands": "shards",
     "check_command": "check",
     "profile_command": "profile",
     "audit_command": "audit",

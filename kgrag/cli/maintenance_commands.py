@@ -75,6 +75,7 @@ def status(
     """List what builds and workers left to do, each part with the reason; exit code 4 when there is any.
 
     Broken files that were accepted (`kgrag sync --accept`) are listed behind it.
+    What triage left out of a build of a share is listed too, and is nothing left to do.
     """
     from kgrag.knowledge_base.build_marks import INTAKE
     from kgrag.text.readers import accepted_files
@@ -85,6 +86,7 @@ def status(
             return {**opened.status(), "accepted": [line for root in roots for line in accepted_files.listed(root)]}
 
     found = read_through(server, here, lambda client: client.status().model_dump())
+    is_left = bool(found["unfinished"] or found["pending"])
     if format_ is JsonFormat.JSON:
         print_json(found)
     else:
@@ -95,11 +97,13 @@ def status(
             typer.echo(f"{method}: {len(lines)} parts are pending; {again} tries them again")
             for line in lines:
                 typer.echo(f"  {line}")
-        if not (found["unfinished"] or found["pending"]):
+        for method, line in found["left_out"].items():
+            typer.echo(f"{method}: {line}")
+        if not is_left:
             typer.echo("nothing is pending")
         for line in found.get("accepted", ()):
             typer.echo(f"accepted as broken: {line}")
-    if found["unfinished"] or found["pending"]:
+    if is_left:
         raise typer.Exit(PART_DONE)
 
 

@@ -31,6 +31,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.index.index_terms import question_forms, text_terms
+from kgrag.index.sharded_indexes import ShardedStore
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
@@ -150,7 +151,7 @@ class LexicalIndex:
             best += zip((-scores[order]).tolist(), segment.iris.at(found[order]), strict=True)
         return [(iri, -negative) for negative, iri in sorted(best)[:k]]
 
-    def relevance(self, question: str) -> Scores:
+    def relevance(self, question: str | Sequence[str]) -> Scores:
         """Return the score of every text, in the order of ``iris``: at least 0, shape (n,).
 
         >>> LexicalIndex.build(["urn:a", "urn:b"], ["sow deep", "weed"]).relevance("How deep?").astype(bool).tolist()
@@ -438,6 +439,8 @@ def fresh(
         UnknownName: there is no such space.
         StorageFailed: the disk refused the changed index.
     """
+    if isinstance(store, ShardedStore):
+        return store.words(space, lambda one: fresh(one.store, one.lexical, space=space, save=False))
     return _OPEN.fresh(store, folder, _making(store, space, progress), name=space, save=save)
 
 

@@ -23,6 +23,7 @@ from kgrag.declarations import VectorSpace
 from kgrag.errors import UnknownName
 from kgrag.index import change_feed
 from kgrag.index.change_feed import MAX_PUBLICATIONS
+from kgrag.index.sharded_indexes import ShardedStore
 from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
 from kgrag.resources import closest
 from kgrag.vocab import KG
@@ -102,6 +103,10 @@ def fresh(
         UnknownName: there is no such space.
     """
     _space(name)
+    if isinstance(store, ShardedStore):
+        return store.vectors(
+            name, lambda one: fresh(name, store=one.store, spaces=one.spaces, embedder=embedder, progress=progress)
+        )
     index = spaces.space(name)
     if index.revision == store.revision:
         return index

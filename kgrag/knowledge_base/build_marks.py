@@ -5,7 +5,9 @@ writes neither. The end is written when the build returns, in one change with wh
 until the next one. What a killed process, a full disk or a spent budget ended in between stays marked until a build of
 the method returns.
 
-Queries read: ``builds/unfinished``, ``builds/state``, ``builds/undone``.
+What was left out because only a share was asked for is written with the end, too, and stays until the next one.
+
+Queries read: ``builds/unfinished``, ``builds/state``, ``builds/undone``, ``builds/left_out``.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ __all__ = [
     "begun",
     "ended",
     "forget_undone",
+    "left_out",
     "reached",
     "state",
     "undone",
@@ -64,6 +67,12 @@ def undone(store: TripleStore) -> dict[str, list[str]]:
     for method, line in store.select(queries.bind("builds/undone", catalogue=store.names.catalogue)).values():
         lines.setdefault(method, []).append(line)
     return lines
+
+
+def left_out(store: TripleStore) -> dict[str, str]:
+    """Return the methods whose last build was of a share only, each with a line about what was left out."""
+    rows = store.select(queries.bind("builds/left_out", catalogue=store.names.catalogue)).values()
+    return {method: line for method, line in rows if method}
 
 
 def forget_undone(store: TripleStore) -> None:
@@ -135,26 +144,28 @@ def reached(store: TripleStore, method: str, before: BuildState, started: BuildS
     return state(store, method) if kinds is None or KG.QuarantineGraph in kinds else started
 
 
-def ended(store: TripleStore, method: str, after: BuildState, lines: Sequence[str]) -> None:
-    """Write, in one change, that a method's build came to its end, and what it could not do; nothing if both are known.
+def ended(store: TripleStore, method: str, after: BuildState, lines: Sequence[str], *, left_out: str = "") -> None:
+    """Write, in one change, that a method's build came to its end, and what it could not do; nothing if all is known.
 
     Args:
         store: where it was built.
         method: its name.
         after: the state, read when the build had returned.
         lines: what it could not do.
+        left_out: what it left out because only a share was asked for; "" for nothing.
     """
     described: list[tuple[ox.NamedNode, Term]] = [
         (RDF.type, KG.Build),
         (KG.method, ox.Literal(method)),
         *((KG.undone, ox.Literal(line.encode("utf-8", "replace").decode())) for line in dict.fromkeys(lines)),
+        *([(KG.leftOut, ox.Literal(left_out))] if left_out else []),
     ]
     first = min(after.stated.get(KG.unfinishedSince, ()), key=str, default=None)
     if first is not None:
         described += [(PROV.startedAtTime, first), (PROV.endedAtTime, now())]
-        leaving = {KG.unfinishedSince, KG.undone, PROV.startedAtTime, PROV.endedAtTime}
+        leaving = {KG.unfinishedSince, KG.undone, KG.leftOut, PROV.startedAtTime, PROV.endedAtTime}
     else:
-        leaving = {KG.undone}
+        leaving = {KG.undone, KG.leftOut}
     gone = {(name, value) for name in leaving for value in after.stated.get(name, ())}
     stays = gone & set(described)
     if first is not None or gone != stays or any(pair not in gone for pair in described[2:]):

@@ -197,7 +197,8 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
             options: those that the method declares; ``kgrag build METHOD --help`` lists them.
 
         Returns:
-            ``pending`` names what the method could not do, and every graph that went to quarantine meanwhile.
+            ``pending`` names what the method could not do, and every graph that went to quarantine meanwhile;
+            ``left_out`` what is not of the share that was asked for.
 
         Raises:
             UnknownName: there is no such method.
@@ -225,7 +226,7 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
             reasons = after.reasons_since(before)
             unreported = (f"in quarantine: <{graph}>: {why}" for graph, why in reasons if why not in reported)
             report = replace(report, pending=(*report.pending, *unreported))
-            build_marks.ended(self.store, name, after, report.pending)
+            build_marks.ended(self.store, name, after, report.pending, left_out=report.left_out)
         finally:
             self.store.flush()
         return report
@@ -373,8 +374,16 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
         return figures if since is None else {**figures, "build_unfinished_since": since}
 
     def status(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
-        return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
+        """Return what builds left to do.
+
+        The methods whose build did not end, with its start; what each last build could not do, and why; and what was
+        left out because only a share was asked for, which is neither.
+        """
+        return {
+            "unfinished": build_marks.unfinished(self.store),
+            "pending": build_marks.undone(self.store),
+            "left_out": build_marks.left_out(self.store),
+        }
 
     def plan(self, *, documents: int) -> GrowthPlan:
         """Return what a number of documents would need, by what is stored of those that are there; asks no model.

@@ -68,8 +68,8 @@ _DESIGNS = (
     ),
 )
 _NO_DESIGN = (
-    "none that was measured: store and vectors would have to be divided among machines, which kgrag does not do, and "
-    "methods that ask a model be built on a chosen share of the chunks. Nothing is promised at this size"
+    "none that was measured: documents would have to be divided among knowledge bases (kgrag shards), and methods that "
+    "ask a model be built of a share of the chunks (kgrag build METHOD --share). Nothing is promised at this size"
 )
 
 
@@ -250,8 +250,8 @@ class _Planning:
     def _grown(self, part: str, quantity: str, measured: float, note: str = "") -> PlannedAmount:
         return PlannedAmount(part, quantity, measured, _whole(measured * self.times), note)
 
-    def _sizes(self, part: str, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
-        yield self._grown(part, "graphs", self.contents.graphs[part])
+    def _sizes(self, part: str, vectors: Mapping[str, int] | None, note: str = "") -> Iterator[PlannedAmount]:
+        yield self._grown(part, "graphs", self.contents.graphs[part], note)
         yield self._grown(part, "quads", self.contents.quads[part])
         if vectors and part in vectors:
             yield self._grown(part, "vectors", vectors[part])
@@ -269,7 +269,8 @@ class _Planning:
         elif self.contents.latest[_DOCUMENTS] > self.contents.latest[name]:
             yield _unknown(name, "quads", f"documents came after what it wrote last. `kgrag build {name}` first")
         else:
-            yield from self._sizes(name, vectors)
+            left_out = build_marks.left_out(store).get(name)
+            yield from self._sizes(name, vectors, f"of the same share: {left_out} here" if left_out else "")
             if method.build_prompts:
                 yield from self._paid(method)
 

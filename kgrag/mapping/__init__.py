@@ -10,14 +10,17 @@ from kgrag.mapping.canonical_blocks import canonical
 from kgrag.mapping.extraction_contract import contract, described, problem, slice_for
 from kgrag.mapping.mapped_records import MappedData, MappedRecord, blocks_of, read_mapped
 from kgrag.mapping.ontology_terms import Concept, Ontology, Property, read_ontology
+from kgrag.mapping.triage import Choice, Triage, triage_of
 
 __all__ = [
     "Assertions",
+    "Choice",
     "Concept",
     "MappedData",
     "MappedRecord",
     "Ontology",
     "Property",
+    "Triage",
     "assertions",
     "blocks_of",
     "canonical",
@@ -27,4 +30,5 @@ __all__ = [
     "read_mapped",
     "read_ontology",
     "slice_for",
+    "triage_of",
 ]

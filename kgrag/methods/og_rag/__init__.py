@@ -9,7 +9,7 @@ read: ``og_rag/*``. Prompt read: ``og_rag/map``.
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgrag.declarations import GraphKind, MethodDeclaration, VectorSpace, option
+from kgrag.declarations import SHARE_HELP, GraphKind, MethodDeclaration, VectorSpace, option
 from kgrag.vocab import KG
 
 __all__ = ["DECLARATION", "OgRagOptions"]
@@ -21,6 +21,7 @@ class OgRagOptions:
 
     mapped: Path | None = option(help="Folder or file of mapped JSON-LD; no model is asked.")
     as_published: bool = option(False, help="Flatten as the paper's authors did, for reproduction.")
+    share: float = option(1.0, help=SHARE_HELP)
 
 
 DECLARATION = MethodDeclaration(

@@ -19,6 +19,7 @@ from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_table import unit_rows
 from kgrag.mapping.factual_blocks import Pair, line
+from kgrag.mapping.triage import triage_of
 from kgrag.methods.og_rag import OgRagOptions, fact_texts, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
 from kgrag.methods.og_rag.allowed_edges import allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
@@ -112,15 +113,20 @@ class OgRag:
         Args:
             options: ``mapped`` is a folder or file of mapped data; without it the model maps the documents in the
                 store. ``as_published`` flattens mapped data as the published code does (Table 6).
+                ``share`` below 1 maps only so many of the chunks, those that speak most of the ontologies
+                (``kgrag.mapping.triage``); what is left out is neither pending nor failed.
             progress: called after each batch.
             dry_run: count the completions and tokens that a build from text would cost, and write nothing.
 
         Raises:
+            InvalidSettings: ``share`` is outside its range, or given with ``mapped``.
             MappingError: nothing under ``mapped`` could be read.
             StateError: text is to be mapped and no ontology is loaded.
             NotBuilt: text is to be mapped and there is none.
             ServiceError: the model failed; what came before is kept, and the next build goes on from there.
         """
+        if options.mapped is not None and options.share != 1:
+            raise InvalidSettings("og_rag: a share is of text that a model maps; mapped data are all read.")
         if options.mapped is not None and dry_run:
             return BuildReport(self.name, NO_COMPLETIONS)
         if options.mapped is None:
@@ -128,6 +134,7 @@ class OgRag:
                 self.store,
                 self._extractor,
                 window_tokens=fitting(self.window_tokens, self.max_tokens),
+                triage=triage_of(self, options.share, dry_run=dry_run),
                 dry_run=dry_run,
                 progress=progress,
             )

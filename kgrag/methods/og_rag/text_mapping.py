@@ -36,7 +36,15 @@ from kgrag.mapping.factual_blocks import Edge
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.methods.og_rag.mapped_data import Tally, fresh_properties
 from kgrag.methods.og_rag.window_facts import PROMPT, Asked, Reply, WindowFacts, WindowReader
-from kgrag.methods.og_rag.windows import Window, halves, mapped_stretches, unmapped, windows
+from kgrag.methods.og_rag.windows import (
+    Window,
+    halves,
+    mapped_passages,
+    mapped_stretches,
+    passages,
+    unmapped,
+    windows,
+)
 from kgrag.model import BuildReport, Completion, GraphDraft, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, Workers
 from kgrag.store.provenance import Deed, provenance_draft
@@ -95,7 +103,13 @@ class Extractor:
 
 
 def build_from_text(
-    store: TripleStore, extractor: Extractor, *, window_tokens: int, dry_run: bool = False, progress: Progress = None
+    store: TripleStore,
+    extractor: Extractor,
+    *,
+    window_tokens: int,
+    triage: mapping.Triage | None = None,
+    dry_run: bool = False,
+    progress: Progress = None,
 ) -> BuildReport:
     """Publish the hypergraph of the documents in the store.
 
@@ -103,6 +117,7 @@ def build_from_text(
         store: contains documents and ontologies.
         extractor: maps the windows.
         window_tokens: the largest window.
+        triage: chooses the chunks that are mapped; None: all.
         dry_run: count what would be asked and write nothing.
         progress: called after each publish.
 
@@ -112,17 +127,21 @@ def build_from_text(
         ServiceError: the model failed; what came before is published.
     """
     extraction = _Extraction(store, extractor)
-    planned = list(windows(store, window_tokens))
-    if not planned:
+    read = passages(store)
+    if not read:
         raise NotBuilt("og_rag has no text to map: no document is stored. Run `kgrag ingest PATH` first.")
     mapped = mapped_stretches(store, extraction.reader.parameters)
+    choice = triage and triage.choose([passage.iri for passage in read], mapped_passages(read, mapped))
+    planned = list(windows(read, window_tokens, choice.chunks if choice else None))
     parts = [unmapped(window, mapped.get(window.document, ())) for window in planned]
     counts = {"windows": len(planned), "unchanged": sum(not part for part in parts)}
     wanted = [window for part in parts for window in part]
     if dry_run:
-        return extraction.estimate(wanted, counts)
-    extraction.run(wanted, progress)
-    return extraction.report(counts)
+        report = extraction.estimate(wanted, counts)
+    else:
+        extraction.run(wanted, progress)
+        report = extraction.report(counts)
+    return choice.noted(report) if choice else report
 
 
 class _Extraction:

@@ -10,7 +10,7 @@ Deviations:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -20,7 +20,18 @@ from kgrag import queries
 from kgrag.ports import TripleStore
 from kgrag.text.sentences import split
 
-__all__ = ["REPLY_GROWTH", "Passage", "Window", "fitting", "halves", "mapped_stretches", "unmapped", "windows"]
+__all__ = [
+    "REPLY_GROWTH",
+    "Passage",
+    "Window",
+    "fitting",
+    "halves",
+    "mapped_passages",
+    "mapped_stretches",
+    "passages",
+    "unmapped",
+    "windows",
+]
 
 REPLY_GROWTH = 4
 """Tokens of a reply for each word or mark of its text: 3.0 to 3.9 in recorded replies over a crops ontology."""
@@ -85,18 +96,34 @@ def fitting(most: int, reply: int | None) -> int:
     return min(most, max(1, (reply or _DEFAULT_REPLY_TOKENS) // REPLY_GROWTH))
 
 
-def windows(store: TripleStore, size: int) -> Iterator[Window]:
-    """Yield windows of consecutive chunks in reading order; a chunk of more than ``size`` tokens is one by itself."""
+def passages(store: TripleStore) -> list[Passage]:
+    """Return the chunks that may be mapped, in reading order."""
     rows = store.select(queries.bind("og_rag/passages", catalogue=store.names.catalogue)).values()
-    passages = [Passage(row[0], row[1], row[2], int(row[3]), int(row[4]), int(row[5])) for row in rows]
-    for _, group in groupby(passages, key=lambda passage: passage.document):
+    return [Passage(row[0], row[1], row[2], int(row[3]), int(row[4]), int(row[5])) for row in rows]
+
+
+def windows(read: Iterable[Passage], size: int, chosen: Collection[str] | None = None) -> Iterator[Window]:
+    """Yield windows of consecutive chunks in reading order; a chunk of more than ``size`` tokens is one by itself.
+
+    With ``chosen``, IRIs of chunks, windows have these only, and none goes on over a chunk that is left out.
+    """
+    for _, group in groupby(read, key=lambda passage: passage.document):
         gathered: list[Passage] = []
         for passage in group:
-            if gathered and sum(earlier.tokens for earlier in gathered) + passage.tokens > size:
+            left_out = chosen is not None and passage.iri not in chosen
+            if gathered and (left_out or sum(earlier.tokens for earlier in gathered) + passage.tokens > size):
                 yield Window(tuple(gathered))
                 gathered = []
-            gathered.append(passage)
-        yield Window(tuple(gathered))
+            if not left_out:
+                gathered.append(passage)
+        if gathered:
+            yield Window(tuple(gathered))
+
+
+def mapped_passages(read: Iterable[Passage], mapped: Mapping[str, Sequence[Stretch]]) -> set[str]:
+    """Return the IRIs of chunks of which every character was mapped; ``mapped`` as of ``mapped_stretches``."""
+    within = ((passage, mapped.get(passage.document, ())) for passage in read)
+    return {passage.iri for passage, stretches in within if stretches and not any(_outside(passage, stretches))}
 
 
 def mapped_stretches(store: TripleStore, parameters: str) -> dict[str, list[Stretch]]:

@@ -9,7 +9,7 @@ Prompts read: ``poly_rag/*``, ``obqc/*``.
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgrag.declarations import GraphKind, MethodDeclaration, VectorSpace, option
+from kgrag.declarations import SHARE_HELP, GraphKind, MethodDeclaration, VectorSpace, option
 from kgrag.vocab import KG
 
 __all__ = ["DECLARATION", "PolyRagOptions"]
@@ -28,6 +28,7 @@ class PolyRagOptions:
     accept: bool = option(False, help="Propose, and accept the attributes that are proposed.")
     infer: bool = option(False, help="Add what follows from ontologies and instances.")
     condense: bool = option(False, help="Merge triples of the same meaning; each stays reachable.")
+    share: float = option(1.0, help=SHARE_HELP)
 
 
 DECLARATION = MethodDeclaration(

@@ -14,7 +14,7 @@ from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm.reading_by_rules import PASSED_OVER, is_by_rules, notes_on
-from kgrag.llm.reply_lengths import Forecast
+from kgrag.mapping import Triage, triage_of
 from kgrag.methods.poly_rag import (
     PolyRagOptions,
     condensation,
@@ -127,7 +127,7 @@ class PolyRag:
                 proposes attributes that the ontology lacks, and names of one thing (section 3.2), for a person to
                 decide; ``accept`` accepts the attributes at once; ``infer`` adds what follows from ontologies and
                 instances; ``condense`` merges triples of the same meaning, and retrieval then reads the merged ones
-                (section 3.3).
+                (section 3.3). ``share`` below 1 asks about so many of the chunks only (``kgrag.mapping.triage``).
             progress: called after each batch.
             dry_run: count the completions that the text in the store would ask for, and write nothing. An ontology of
                 ``schema`` that is not loaded yet is not counted with.
@@ -137,10 +137,9 @@ class PolyRag:
             InputError: a file cannot be read.
             ServiceError: the embedder or the model is a service that does not answer.
         """
+        triage = triage_of(self, options.share, dry_run=dry_run)
         if dry_run:
-            expected = self._estimated(options.instances, options.triples)
-            note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
-            return BuildReport(self.name, expected.counts(), notes=(note,))
+            return self._estimated(options, triage)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
         if options.instances is not None:
             loaded.append(layer_files.load_instances(options.instances, store=self.store))
@@ -148,8 +147,9 @@ class PolyRag:
             loaded.append(layer_files.load_triples(options.triples, store=self.store))
         counts = {name: count for one in loaded for name, count in one.counts.items()}
         condensed = self._refuse_unbuilt()
+        wanted = triple_extraction.Asked(self._loaded(), triage)
         done = triple_extraction.extract(
-            store=self.store, model=self.model, embedder=self.embedder, loaded=self._loaded(), progress=progress
+            store=self.store, model=self.model, embedder=self.embedder, wanted=wanted, progress=progress
         )
         counts |= done.counts
         counts |= self._further(options, progress, condense=options.condense or condensed)
@@ -159,14 +159,20 @@ class PolyRag:
         bm25.fresh(self.store, self.lexical, save=not self.read_only)
         pending = (*(line for one in loaded for line in one.undone), *done.undone)
         read = sum(done.counts.get(f"{name}_extracted", 0) for name in ("triples", "instances"))
-        return BuildReport(self.name, counts, done.usage, notes_on(self.model.identity, read), pending)
+        report = BuildReport(self.name, counts, done.usage, notes_on(self.model.identity, read), pending)
+        return done.choice.noted(report) if done.choice else report
 
-    def _estimated(self, instances: Path | None, triples: Path | None) -> Forecast:
+    def _estimated(self, options: PolyRagOptions, triage: Triage | None) -> BuildReport:
         self._refuse_unbuilt()
-        from_files = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
-        return triple_extraction.estimate(
-            store=self.store, model=self.model, embedder=self.embedder, loaded=from_files | self._loaded()
+        given = {"ontology": options.instances, "graph": options.triples}
+        from_files = {layer for layer, path in given.items() if path is not None}
+        wanted = triple_extraction.Asked(from_files | self._loaded(), triage)
+        expected, choice = triple_extraction.estimate(
+            store=self.store, model=self.model, embedder=self.embedder, wanted=wanted
         )
+        note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
+        report = BuildReport(self.name, expected.counts(), notes=(note,))
+        return choice.noted(report) if choice else report
 
     def _loaded(self) -> set[str]:
         """Return the layers that came from files."""

@@ -38,7 +38,17 @@ from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import KG, OWL, digest, number, words_of
 
-__all__ = ["Extraction", "Paragraph", "ParagraphFacts", "Request", "answered", "estimate", "extract", "layer_graphs"]
+__all__ = [
+    "Asked",
+    "Extraction",
+    "Paragraph",
+    "ParagraphFacts",
+    "Request",
+    "answered",
+    "estimate",
+    "extract",
+    "layer_graphs",
+]
 
 PROMPT = "poly_rag/facts"
 
@@ -104,11 +114,25 @@ class ParagraphFacts:
 
 @dataclass(slots=True)
 class Extraction:
-    """What was published of each layer, the cost, and what was not done and why."""
+    """What was published of each layer, the cost, what was not done and why, and what was chosen by triage."""
 
     counts: dict[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     undone: list[str] = field(default_factory=list)
+    choice: mapping.Choice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a model is asked for.
+
+    Args:
+        loaded: layers that came from files ("ontology", "graph"), which are not extracted.
+        triage: chooses the chunks that are asked about; None: all.
+    """
+
+    loaded: Collection[str] = ()
+    triage: mapping.Triage | None = None
 
 
 def layer_graphs(store: TripleStore) -> dict[str, dict[str, str]]:
@@ -121,23 +145,26 @@ def layer_graphs(store: TripleStore) -> dict[str, dict[str, str]]:
 
 
 def extract(
-    *, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str], progress: Progress
+    *, store: TripleStore, model: LanguageModel, embedder: Embedder, wanted: Asked, progress: Progress
 ) -> Extraction:
-    """Extract and publish the triples and instances of every chunk that this model was not asked about.
+    """Extract and publish the triples and instances of every wanted chunk that this model was not asked about.
 
     Args:
         store: contains text and ontologies.
         model: the model.
         embedder: chooses the classes that are near a text, where the ontology is large.
-        loaded: layers that came from files ("ontology", "graph"), which are not extracted.
+        wanted: which layers, of which chunks.
         progress: called after each publish.
 
     Raises:
         ServiceError: the model failed; earlier requests are published.
+        StateError: chunks are to be chosen, and no ontology is loaded.
     """
     ontology = mapping.read_ontology(store)
-    requests = _requests(store, model, ontology, loaded)
-    publisher = _Publisher(store, model, ontology, [layer for layer in ("graph", "ontology") if layer not in loaded])
+    requests, choice = _requests(store, model, ontology, wanted)
+    layers = [layer for layer in ("graph", "ontology") if layer not in wanted.loaded]
+    publisher = _Publisher(store, model, ontology, layers)
+    publisher.done.choice = choice
     for first in range(0, len(requests), _REQUESTS_PER_CALL):
         asked = requests[first : first + _REQUESTS_PER_CALL]
         replies = answered(asked, ontology, model=model, embedder=embedder)
@@ -150,34 +177,48 @@ def extract(
     return publisher.done
 
 
-def estimate(*, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str]) -> Forecast:
+def estimate(
+    *, store: TripleStore, model: LanguageModel, embedder: Embedder, wanted: Asked
+) -> tuple[Forecast, mapping.Choice | None]:
     """Return how many completions a build would ask for, and about how many tokens; nothing is asked or written.
 
-    Arguments as of ``extract``.
+    With it comes what triage would choose. Arguments as of ``extract``.
     """
     ontology = mapping.read_ontology(store)
-    requests = _requests(store, model, ontology, loaded)
+    requests, choice = _requests(store, model, ontology, wanted)
     plan = Plan(_prompt(request, ontology, embedder) for request in requests)
-    return forecast(plan, model)
+    return forecast(plan, model), choice
 
 
-def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:
-    """Return what this model is to be asked: chunks in reading order, those that are neighbours together."""
+def _requests(
+    store: TripleStore, model: LanguageModel, ontology: Ontology, wanted: Asked
+) -> tuple[list[Request], mapping.Choice | None]:
+    """Return what this model is to be asked: chosen chunks in reading order, those that are neighbours together."""
     by, known = f"model={model.identity}", layer_graphs(store)
 
     def lacks(layer: str, graph: ox.NamedNode) -> bool:
-        return layer not in loaded and known.get(layer, {}).get(graph.value) != by
+        return layer not in wanted.loaded and known.get(layer, {}).get(graph.value) != by
 
-    def wanted(paragraph: Paragraph) -> tuple[bool, bool]:
+    def lacking(paragraph: Paragraph) -> tuple[bool, bool]:
         chunk = ox.NamedNode(paragraph.chunk)
         instances = bool(ontology) and lacks("ontology", store.names.instance_graph(chunk))
         return instances, lacks("graph", store.names.triple_graph(chunk))
 
+    rows = store.select(queries.bind("poly_rag/passages", catalogue=store.names.catalogue)).values()
+    read = [(paragraph, lacking(paragraph)) for paragraph in (Paragraph(*row) for row in rows)]
+    choice = None
+    if wanted.triage is not None:
+        built = {paragraph.chunk for paragraph, layers in read if not any(layers)}
+        choice = wanted.triage.choose([paragraph.chunk for paragraph, _ in read], built)
+    return _joined(read, choice), choice
+
+
+def _joined(read: Iterable[tuple[Paragraph, tuple[bool, bool]]], choice: mapping.Choice | None) -> list[Request]:
+    """Return requests for what chosen paragraphs lack of (instances, triples), neighbours together."""
     requests: list[Request] = []
     previous = Paragraph("", "", "")
-    for row in store.select(queries.bind("poly_rag/passages", catalogue=store.names.catalogue)).values():
-        paragraph = Paragraph(*row)
-        if any(layers := wanted(paragraph)):
+    for paragraph, layers in read:
+        if any(layers) and (choice is None or paragraph.chunk in choice.chunks):
             before = previous.text if previous.document == paragraph.document else ""
             request = Request((paragraph,), before, *layers)
             joined = requests[-1].joined(request) if requests and before else None
