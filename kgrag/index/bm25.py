@@ -32,6 +32,7 @@ from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.index.index_terms import question_forms, text_terms
 from kgrag.index.sharded_indexes import ShardedStore
+from kgrag.index.term_worths import Scores, WeightedTerm, kept_from, saturated
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
@@ -41,17 +42,6 @@ _FORMAT = 5  # also of what the terms are: an index by other rules is made again
 _MAX_READS = 3  # another process may swap the files while they are read
 _MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
 _MAX_TEXTS_SCORED_ONE_BY_ONE = 500  # allowed texts that are looked up in what each term is worth
-_SCORE_ROUNDING = 1e-5  # more than the order of a sum changes it
-
-Scores = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """A term of a question in one segment: its number there, and its weight, as often as the question has it."""
-
-    number: int
-    weight: np.float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +175,9 @@ class LexicalIndex:
 
         whole = replace(self, parts=(Part.of(self._merged()),), _files={}, _norms_of_parts={})
         (part,) = whole.parts
-        terms = [_Term(number, whole._weight(part.frequency(number))) for number in range(len(part.segment.ends))]
+        terms = [
+            WeightedTerm(number, whole._weight(part.frequency(number))) for number in range(len(part.segment.ends))
+        ]
         worths = [whole._worths(0, term)[1] for term in terms]
         data = np.concatenate([np.zeros(0, np.float32), *worths])
         shape = (len(self), len(terms))
@@ -205,7 +197,7 @@ class LexicalIndex:
 
     # what terms are worth
 
-    def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
+    def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[WeightedTerm]]]:
         """Yield the number of each part that has terms of a question, with these in their order."""
         counts = Counter(question_forms(question, self.languages) if isinstance(question, str) else zip(question))
         numbers = [part.segment.numbers([form for forms in counts for form in forms]) for part in self.parts]
@@ -217,7 +209,9 @@ class LexicalIndex:
             weights += [count * self._weight(frequency) if frequency else None] * len(forms)
         for place, of_part in enumerate(numbers):
             terms = zip(of_part, weights, strict=True)
-            if known := [_Term(number, weight) for number, weight in terms if number >= 0 and weight is not None]:
+            if known := [
+                WeightedTerm(number, weight) for number, weight in terms if number >= 0 and weight is not None
+            ]:
                 yield place, known
 
     def _weight(self, frequency: int) -> np.float32:
@@ -237,25 +231,25 @@ class LexicalIndex:
             self._norms_of_parts[number] = self._norms(self.parts[number].segment.lengths)
         return self._norms_of_parts[number]
 
-    def _worths(self, number: int, term: _Term) -> tuple[Places, Scores]:
+    def _worths(self, number: int, term: WeightedTerm) -> tuple[Places, Scores]:
         """Return the places of the texts of a part with a term, gone ones too, and what it is worth in each."""
         places, counts = self.parts[number].segment.postings(term.number)
-        return places, _saturated(term.weight, counts, self._norms_of(number)[places])
+        return places, saturated(term.weight, counts, self._norms_of(number)[places])
 
-    def _worths_in(self, number: int, term: _Term, found: Places) -> Scores:
+    def _worths_in(self, number: int, term: WeightedTerm, found: Places) -> Scores:
         """Return what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
         places, counts = self.parts[number].segment.postings(term.number)
         at = np.minimum(np.searchsorted(places, found), len(places) - 1)
-        worths = _saturated(term.weight, counts[at], self._norms_of(number)[found])
+        worths = saturated(term.weight, counts[at], self._norms_of(number)[found])
         return np.where(places[at] == found, worths, np.float32(0))
 
-    def _most(self, number: int, term: _Term) -> float:
+    def _most(self, number: int, term: WeightedTerm) -> float:
         """Return at least what a term is worth in any text of a part: its highest count in its shortest text."""
         segment = self.parts[number].segment
         shortest = segment.shortest[term.number : term.number + 1]
-        return float(_saturated(term.weight, segment.highest[term.number : term.number + 1], self._norms(shortest))[0])
+        return float(saturated(term.weight, segment.highest[term.number : term.number + 1], self._norms(shortest))[0])
 
-    def _sums(self, number: int, terms: Sequence[_Term]) -> Scores:
+    def _sums(self, number: int, terms: Sequence[WeightedTerm]) -> Scores:
         """Return the score of every text of a part, gone ones too."""
         every = np.zeros(len(self.parts[number].segment), np.float32)
         for term in terms:
@@ -266,7 +260,7 @@ class LexicalIndex:
     # the best of a part
 
     def _scored(
-        self, number: int, terms: Sequence[_Term], k: int, allowed: npt.NDArray[np.int64] | None
+        self, number: int, terms: Sequence[WeightedTerm], k: int, allowed: npt.NDArray[np.int64] | None
     ) -> tuple[Places, Scores]:
         """Return the places of texts, ascending, and their scores: at least the k best and all that score as much.
 
@@ -290,7 +284,9 @@ class LexicalIndex:
             scores += self._worths_in(number, term, found)
         return found[scores > 0], scores[scores > 0]
 
-    def _promising(self, number: int, terms: Sequence[_Term], k: int, allowed: npt.NDArray[np.int64] | None) -> Places:
+    def _promising(
+        self, number: int, terms: Sequence[WeightedTerm], k: int, allowed: npt.NDArray[np.int64] | None
+    ) -> Places:
         """Return the places of allowed texts that can be among the k best, ascending.
 
         Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
@@ -315,19 +311,19 @@ class LexicalIndex:
             rest = sum(most[done:])
             if len(touched) >= k and rest < sum(most[:done]):
                 reached = sums[touched]
-                bar = _bar(reached, k)
+                bar = kept_from(reached, k)
                 if rest < bar:
                     found = np.sort(touched[reached >= bar - rest])
                     return self._narrowed(number, found, sums[found], list(zip(order, most, strict=True))[done:], k)
         return np.sort(touched)
 
     def _narrowed(
-        self, number: int, found: Places, sums: Scores, left: Sequence[tuple[_Term, float]], k: int
+        self, number: int, found: Places, sums: Scores, left: Sequence[tuple[WeightedTerm, float]], k: int
     ) -> Places:
         """Add up the terms left, each with the most that it is worth, and drop what falls behind for good."""
         for done, (term, _) in enumerate(left, 1):
             sums = sums + self._worths_in(number, term, found)
-            kept = sums >= _bar(sums, k) - sum(most for _, most in left[done:])
+            kept = sums >= kept_from(sums, k) - sum(most for _, most in left[done:])
             found, sums = found[kept], sums[kept]
         return found
 
@@ -388,12 +384,6 @@ class LexicalIndex:
         return cls(settings["revision"], settings["k1"], settings["b"], tuple(parts), of_segments)
 
 
-def _saturated(weight: np.float32, counts: npt.NDArray[Any], norms: Scores) -> Scores:
-    """Return what a term is worth where it comes so often, in texts with these norms; shape of ``counts``."""
-    frequencies = counts.astype(np.float32)
-    return weight * frequencies / (frequencies + norms)
-
-
 def _parts_of(pairs: Iterable[tuple[str, str]]) -> tuple[Part, ...]:
     """Return the one part of (IRI, text) pairs, none where there are no pairs."""
     ascending = sorted(pairs)
@@ -409,11 +399,6 @@ def _listed(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if settings["format"] != _FORMAT:
         raise ValueError(f"{path} has another format than this kgrag writes")
     return members, settings
-
-
-def _bar(sums: Scores, k: int) -> float:
-    """Return a little less than the k-th largest of at least k sums."""
-    return float(np.partition(sums, -k)[-k]) * (1 - _SCORE_ROUNDING)
 
 
 def fresh(

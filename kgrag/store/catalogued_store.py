@@ -235,7 +235,7 @@ class CataloguedStore:
                 ox.Store().update(update, prefixes=PREFIXES)
                 return self._revision
             text = f"{with_readable_terms(update)}\n{'' if reading.last == ';' else ';'}\n"
-            from_outside = graphs is None
+            stated = publication_plan.by_update(self._revision + 1, self._names) if graphs is None else []
             if graphs is None:
                 targets = written(update, PREFIXES).graphs
                 # an update that edits the catalogue may change what any graph is
@@ -243,7 +243,6 @@ class CataloguedStore:
                     graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
                 one_way, inserts = not reading.adds_and_removes, reading.only_inserts_data
-                stated = publication_plan.by_update(self._revision + 1, self._names) if from_outside else []
                 self._rewrite(store, text, graphs, subjects=subjects, one_way=one_way, inserts=inserts, stated=stated)
             except SyntaxError:
                 # raises with the place in the caller's text, not in ours: it ends there, before anything is sorted
