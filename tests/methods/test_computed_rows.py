@@ -39,6 +39,7 @@ f:draught a owl:DatatypeProperty ; rdfs:label "draught"@en ; rdfs:domain f:Ship 
 DATA = """
 @prefix f: <https://example.org/fleet#> .
 f:bergen a f:Harbour ; f:name "Bergen" ; f:hasShip f:ada, f:bea .
+f:lagos a f:Harbour ; f:name "Lagos" .
 f:vigo a f:Harbour ; f:name "Vigo" ; f:hasShip f:cleo .
 f:ada a f:Ship ; f:name "Ada" ; f:deck "900 ft" ; f:draught "5 m" ; f:crewCount 12 .
 f:bea a f:Ship ; f:name "Bea" ; f:deck "1,200 m" ; f:draught "7.5 m" ; f:crewCount 20 .
@@ -101,7 +102,6 @@ def said(method: PolyRag, question: str) -> list[str] | str:
         ("Which Bergen ship has the lowest draught?", ["Ada"]),
         ("What is the highest draught?", ["7.5 m"]),
         ("Which harbour has the most ships?", ["Bergen"]),
-        ("Which harbour has the fewest ships?", ["Vigo"]),
         ("In which harbour is the largest draught?", ["Bergen"]),
         ("What is the total draught?", ["18.5 m"]),
         ("What is the average draught of Bergen?", ["6.25 m"]),
@@ -140,6 +140,10 @@ def test_amounts_of_different_units_are_not_compared(method: PolyRag) -> None:
 def test_a_name_at_either_end_of_two_relations_is_not_counted_by_one(method: PolyRag) -> None:
     """Two voyages leave Bergen and none arrives: "of Bergen" does not say which is meant."""
     assert "by another way between what it names there is none" in said(method, "How many voyages of Bergen are there?")
+
+
+def test_the_fewest_may_be_none_which_no_row_has(method: PolyRag) -> None:
+    assert "some of them have none" in said(method, "Which harbour has the fewest ships?")
 
 
 def test_a_number_that_is_stated_is_not_counted_anew(method: PolyRag) -> None:

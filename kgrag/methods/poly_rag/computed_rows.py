@@ -221,9 +221,17 @@ class _Computation:
             return named(term).casefold() if made and named(term) else term
 
         if len(rows) == 1:
+            self._refuse_without_any(reading[0])
             return computed(self.asked, rows[0], label, named, same)
         both = (self.names[self.asked.thing.names[0]], self.names[self.asked.other.names[0]])
         return compared(self.asked, (rows[0], rows[1]), both, label, same)
+
+    def _refuse_without_any(self, reading: _Reading) -> None:
+        """Raise Refusal where the fewest are asked for, and what has none is in no row."""
+        if self.asked.form == "most" and self.asked.sign < 0 and reading.plan.group is not None:
+            there = sum(self.schema.profile.instances(kind) for kind in self.schema.below(reading.plan.group.ends[0]))
+            if len({row.group for row in reading.rows}) < there:
+                raise Refusal("some of them have none, or are not meant")
 
     @property
     def _made(self) -> str:

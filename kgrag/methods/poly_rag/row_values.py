@@ -134,7 +134,8 @@ def _with_most(asked: RowQuestion, rows: Sequence[ComputedRow], label: str, name
     most = max(counts.values(), key=lambda things: asked.sign * len(things))
     chosen = {group for group, things in counts.items() if len(things) == len(most)}
     word = "the most" if asked.sign > 0 else "the fewest"
-    return _groups(rows, chosen, len(counts), f"with {word} of {label}: {len(most)}", named, same)
+    total = len(counts) + (asked.sign > 0)  # what is in no row has none
+    return _groups(rows, chosen, total, f"with {word} of {label}: {len(most)}", named, same)
 
 
 def _group(row: ComputedRow, same: Same) -> object:
