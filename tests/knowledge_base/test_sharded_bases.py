@@ -68,9 +68,8 @@ def without_shard(hits: Sequence[Hit]) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.parametrize("count", [2, 5])
-def test_hits_scores_and_answers_are_those_of_one_knowledge_base(whole: KnowledgeBase, count: int) -> None:
-    bases = split(count)
+def test_hits_scores_and_answers_are_those_of_one_knowledge_base(whole: KnowledgeBase) -> None:
+    bases = split(5)
     with Shards(bases) as shards:
         for question in QUESTIONS:
             for method in ("passages", "passages:signal=bm25", "passages:signal=dense", "auto"):
