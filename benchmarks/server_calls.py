@@ -1,9 +1,11 @@
 """How many requests a knowledge base on a SPARQL server sends: to ask, build, check itself, take in one more document.
 
-Run ``python -m benchmarks.server_calls [--names] [--documents N …]``. An Oxigraph server of its own is started. The
-demonstration is taken in and each method built over it; then each is asked three questions after two others: with
-nothing kept of what was read, as after a change, and with what is kept of the two, but no passage. ``--documents``
-takes in records of one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
+Run ``python -m benchmarks.server_calls [--names] [--documents N …] [--served FOLDER …]``. An Oxigraph server of its
+own is started. The demonstration is taken in and each method built over it; then each is asked three questions after
+two others: with nothing kept of what was read, as after a change, and with what is kept of the two, but no passage.
+``--documents`` takes in records of one sentence, and counts one more of them. ``--served FOLDER`` is a knowledge base
+that ``benchmarks.one_more_document --keep`` left; its store is served, and changed: one more document, builds beside
+its documents that do not read each of them, and ``doctor``. ``--names`` lists the stored queries that were sent.
 """
 
 from __future__ import annotations
@@ -87,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--names", action="store_true", help="list the stored queries")
     parser.add_argument("--only-documents", action="store_true", help="leave the demonstration out")
     parser.add_argument("--documents", type=int, nargs="*", default=[1_000])
+    parser.add_argument("--served", type=Path, nargs="*", default=[], help="knowledge bases with an embedded store")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name, counted() as calls:
 
@@ -110,6 +113,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 kb.retrieve(_QUESTIONS[0])
                 show(f"one more document beside {size:,}", lambda: kb.add(_record(size)))  # noqa: B023
                 show("the question after it", lambda: kb.ask(_QUESTIONS[0]))
+        for place in chosen.served:
+            with OxigraphServer(place / "store") as server, _opened(place, server) as kb:
+                print(f"{place}:")
+                _beside_many(kb, show)
+
+
+def _beside_many(kb: KnowledgeBase, show: Callable[[str, Callable[[], object]], int]) -> None:
+    """Count what a change, and what the whole, costs beside many documents."""
+    kb.load(folder("ontologies") / "crops.ttl")
+    kb.ingest(_DEMO / "texts")
+    kb.retrieve(_QUESTIONS[0])
+    show("one more document", lambda: kb.add(_record(-1)))
+    show("the question after it", lambda: kb.ask(_QUESTIONS[0]))
+    show("build og_rag", lambda: kb.build("og_rag", mapped=_DEMO / "mapped"))
+    for name in ("obqc", "passages"):
+        show(f"build {name}", lambda: kb.build(name))  # noqa: B023
+    show("doctor", kb.doctor)
 
 
 def _demonstration(kb: KnowledgeBase, show: Callable[[str, Callable[[], object]], int]) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from typing import Any, Literal, Self, TypeVar
 
 from kgrag import prompting
@@ -347,8 +347,10 @@ def side_by_side(
 ) -> Iterator[tuple[int, Result]]:
     """Yield (index, result) as work on each item ends.
 
-    After the first failure nothing more is begun; what is under way ends, its results are yielded, and then the failure
-    is raised. When the caller stops early, or is interrupted, nothing more is begun either.
+    As many are under way, or wait to be taken, as ``limit`` says: what was paid for and is kept by the caller alone is
+    never more, however slow the caller is, and is all that is paid twice where the process is killed. After the first
+    failure nothing more is begun; what is under way ends, its results are yielded, and then the failure is raised. When
+    the caller stops early, or is interrupted, nothing more is begun either.
 
     Args:
         work: called with an item and an event that is set once waiting is no longer worth while.
@@ -362,12 +364,15 @@ def side_by_side(
         waiting.put(numbered)
 
     threads, failure = min(limit, len(items)), None
+    room = Semaphore(threads)
     try:
         # Daemon threads, not an executor: an executor's threads are joined when the process ends, so an interrupted
         # command would hang until the slowest request under way has timed out.
         for _ in range(threads):
             serving = in_context(_serve)
-            Thread(target=serving, args=(work, waiting, finished, stopping), name="kgrag-request", daemon=True).start()
+            Thread(
+                target=serving, args=(work, waiting, finished, room, stopping), name="kgrag-request", daemon=True
+            ).start()
         while threads:
             arrived = finished.get()
             if arrived is None:
@@ -376,20 +381,23 @@ def side_by_side(
                 failure = failure or arrived
             else:
                 yield arrived
+                room.release()
         if failure:
             raise failure
     finally:
         stopping.set()
+        room.release(limit)  # whoever waits for room looks, and ends
 
 
 def _serve(
     work: Callable[[Item, Event], Result],
     waiting: SimpleQueue[tuple[int, Item]],
     finished: SimpleQueue[tuple[int, Result] | Exception | None],
+    room: Semaphore,
     stopping: Event,
 ) -> None:
     try:
-        while not stopping.is_set():
+        while room.acquire() and not stopping.is_set():
             index, item = waiting.get_nowait()
             finished.put((index, work(item, stopping)))
     except Empty:

@@ -329,7 +329,7 @@ def test_a_killed_process_pays_for_no_received_completion_twice(path):
     assert all(asked[f"prompt {number}"] == 1 for number in received)
     paid_twice = {prompt for prompt, times in asked.items() if times > 1}
     assert len(kept) == 7
-    assert paid_twice.isdisjoint(kept) and len(paid_twice) == 2  # those under way, whose replies nobody had
+    assert paid_twice.isdisjoint(kept) and len(paid_twice) <= 2  # those under way, as many as are asked at once
 
 
 def test_what_is_kept_says_which_prompt_it_was_and_what_it_cost(path):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 
 import numpy as np
 import pytest
@@ -617,6 +617,20 @@ def test_work_under_way_is_yielded_before_the_failure_is_raised():
     assert next(arriving) == (0, "slow")
     with pytest.raises(ValueError, match="fails"):
         next(arriving)
+
+
+def test_no_more_is_begun_than_whoever_keeps_the_replies_keeps_up_with():
+    begun = Semaphore(0)
+
+    def work(item, stopping):
+        begun.release()
+        return item
+
+    arriving = side_by_side(work, "abcdef", limit=2)
+    first = next(arriving)
+    assert begun.acquire(timeout=10) and begun.acquire(timeout=10)
+    assert not begun.acquire(timeout=0.1)
+    assert sorted([first, *arriving]) == list(enumerate("abcdef"))
 
 
 def test_a_batch_that_is_given_up_does_not_sit_out_its_waits():
