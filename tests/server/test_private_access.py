@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from kgrag.vocab import Names
 from tests.server.conftest import Server, start
 
 TURTLE = {"Content-Type": "text/turtle"}
@@ -82,6 +83,16 @@ def test_a_key_for_some_graphs_writes_to_these_only(private: Server, update: str
     before = private.client.get("/health").json()["revision"]
     assert _update(private, "loader", update).status_code == status
     assert private.client.get("/health").json()["revision"] == before + (status == 204)
+
+
+def test_only_an_administrator_updates_a_graph_that_kgrag_makes(private: Server) -> None:
+    body = '<urn:a> <urn:p:p> "01"^^<http://www.w3.org/2001/XMLSchema#int> .'
+    where = {"params": {"graph": "urn:written"}, "headers": {**TURTLE, **_as("boss")}}
+    assert private.client.put("/graphs", content=body, **where).status_code == 201
+    lexical = Names().lexical_graph("urn:written")
+    update = f"DELETE WHERE {{ GRAPH {lexical} {{ ?s ?p ?o }} }}"
+    assert private.update(update).status_code == 403
+    assert _update(private, "boss", update).status_code == 204
 
 
 def test_a_key_for_some_graphs_puts_these_only(private: Server) -> None:
