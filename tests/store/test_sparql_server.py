@@ -296,6 +296,21 @@ def test_blank_nodes_of_an_update_get_names_and_can_be_deleted(server: OxigraphS
 
 
 @served
+def test_the_whole_store_is_not_read_for_blank_nodes_that_nothing_can_have_made(server: OxigraphServer) -> None:
+    with opened(server) as store:
+        store.update(INSERT)
+        before = store.calls
+        store.update(
+            "INSERT { GRAPH <urn:g> { ?s <urn:q> ?v } } WHERE { GRAPH <urn:g> { ?s ?p ?v FILTER(isIRI(?s)) } }"
+        )
+        plain = store.calls - before
+        store.update(
+            "INSERT { GRAPH <urn:g> { ?s <urn:q> ?b } } WHERE { GRAPH <urn:g> { ?s ?p ?v } BIND(BNODE() AS ?b) }"
+        )
+        assert store.calls - before - plain > plain
+
+
+@served
 def test_a_sort_of_mixed_values_does_not_end_the_server(server: OxigraphServer) -> None:
     with opened(server) as store:
         store.update(INSERT)
