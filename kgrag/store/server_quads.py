@@ -38,7 +38,7 @@ from kgrag.store.sparql_connection import SparqlConnection
 from kgrag.store.sparql_leases import LEASE_PREFIX, resource_iri
 from kgrag.vocab import KG, PREFIXES, Names, local_name
 
-__all__ = ["ServerQuads"]
+__all__ = ["ServerQuads", "makes_blank_nodes"]
 
 _PATTERNS_PER_QUERY = 1_000
 _GRAPHS_PER_QUERY = 100
@@ -251,7 +251,7 @@ class ServerQuads:
             (t.start for t in tokens(asked) if t.kind == "word" and t.text.upper() not in _DECLARES), len(asked)
         )
         self._acknowledged(asked[start:], node, declared=_with_prefixes(asked[:start], PREFIXES))
-        if any(token.kind in ("label", "anon") or token.text in ("[", "(", "nil") for token in tokens(text)):
+        if makes_blank_nodes(text):  # to look for them reads everything there is
             self._name_blank_nodes()
 
     def _name_blank_nodes(self) -> None:
@@ -478,3 +478,24 @@ def _exchange(leaving: Iterable[ox.Quad], entering: Iterable[ox.Quad], dropped: 
 
 def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:
     return "".join(f"PREFIX {name}: <{iri}> " for name, iri in prefixes.items()) + sparql
+
+
+def makes_blank_nodes(update: str) -> bool:
+    """Return whether an update may make blank nodes: what it inserts has some, or it calls BNODE.
+
+    >>> makes_blank_nodes("INSERT { ?s <urn:p> [] } WHERE { ?s ?p ?o }")
+    True
+    >>> makes_blank_nodes("INSERT { ?s <urn:p> ?o } WHERE { ?s ?p [] FILTER(isIRI(?o)) }")
+    False
+    """
+    depth, awaited, inserted = 0, False, False
+    for token in tokens(update):
+        word = token.text.upper() if token.kind == "word" else ""
+        if word == "BNODE" or (inserted and (token.kind in ("label", "anon") or token.text in ("[", "("))):
+            return True
+        awaited = awaited or word == "INSERT"
+        depth += (token.text == "{") - (token.text == "}")
+        if awaited and token.text == "{":
+            awaited, inserted, depth = False, True, 1
+        inserted = inserted and depth > 0
+    return False

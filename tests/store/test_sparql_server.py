@@ -296,6 +296,21 @@ def test_blank_nodes_of_an_update_get_names_and_can_be_deleted(server: OxigraphS
 
 
 @served
+def test_the_whole_store_is_not_read_for_blank_nodes_that_nothing_can_have_made(server: OxigraphServer) -> None:
+    with opened(server) as store:
+        store.update(INSERT)
+
+        def sent(where: str) -> int:
+            before = store.calls
+            store.update(
+                f"INSERT {{ GRAPH <urn:g> {{ ?s <urn:q> ?v }} }} WHERE {{ GRAPH <urn:g> {{ ?s ?p ?v }} {where} }}"
+            )
+            return store.calls - before
+
+        assert sent("FILTER(isIRI(?s))") == sent("") < sent("BIND(BNODE() AS ?b)")
+
+
+@served
 def test_a_sort_of_mixed_values_does_not_end_the_server(server: OxigraphServer) -> None:
     with opened(server) as store:
         store.update(INSERT)
