@@ -21,6 +21,7 @@ import regex
 
 from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.term_lines import term_line
 from kgrag.model import Citation
 from kgrag.text.sentences import STOP_WORDS, split, stem, words
 
@@ -118,7 +119,8 @@ def completed(
         known = title_words | _cited_words(found)
         if wanted.all_in(known):
             break
-        line = _lead_in(found, wanted, known, chunks, before) or _nearest(found, wanted, known, chunks, evidence)
+        line = _defined(found, wanted, known, chunks) or _lead_in(found, wanted, known, chunks, before)
+        line = line or _nearest(found, wanted, known, chunks, evidence)
         if line is None:
             break
         found = _with_line(found, *line)
@@ -161,6 +163,20 @@ def _cited_words(found: Iterable[Carried]) -> _Words:
 
 _Line = tuple[int, SourceChunk, tuple[int, int]]
 """The citation that a line belongs before, its chunk, its characters."""
+
+
+def _defined(
+    found: Sequence[Carried], wanted: _Wanted, known: _Words, chunks: Mapping[str, SourceChunk]
+) -> _Line | None:
+    """Return the line with the term that a citation defines, if it has what is missing; None for none."""
+    for at, one in enumerate(found):
+        source = chunks.get(one.citation.chunk)
+        if source is None or one.citation.derived:
+            continue
+        line = term_line(source.text, one.citation.start - source.span.start)
+        if line and wanted.gain(source.text[slice(*line)], known):
+            return at, source, line
+    return None
 
 
 def _lead_in(

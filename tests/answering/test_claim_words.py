@@ -18,6 +18,11 @@ POLLS = (
     "A list is read once."
 )
 
+FLAGS = (
+    "Some flags change what a gate does.\n\nnoquery\n\nDeny questions. The work goes on.\n\nsigned\n\nAsk the keeper "
+    "who signs. Boats wait meanwhile, and others go round. Therefore, this flag should be used on empty canals."
+)
+
 
 def piece(text: str, number: int = 1) -> EvidencePiece:
     span = Span(chunk=f"urn:c{number}", document=f"urn:d{number}", start=100, end=100 + len(text))
@@ -56,6 +61,24 @@ def test_the_line_that_names_the_thing_is_cited_with_what_follows_it() -> None:
     claim = "The ice guard stirs the gates for 90 seconds when the water is cold."
     quote = "When the water is cold, it stirs the gates for 90 seconds."
     assert cited(claim, "What does the ice guard do?", quote) == [f"The ice guard\n\n{quote}"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "expected"),
+    [
+        ("The noquery flag denies questions.", "Deny questions.", ["noquery\n\nDeny questions."]),
+        (
+            "The flag signed should be used on empty canals.",
+            "Therefore, this flag should be used on empty canals.",
+            ["signed", "Therefore, this flag should be used on empty canals."],
+        ),
+        ("It denies questions.", "Deny questions.", ["Deny questions."]),
+    ],
+)
+def test_the_term_of_a_definition_list_is_cited_with_what_is_said_of_it(
+    claim: str, quote: str, expected: list[str]
+) -> None:
+    assert cited(claim, "Which flag is it?", quote, text=FLAGS) == expected
 
 
 def test_a_name_of_the_claim_is_cited_from_another_chunk() -> None:

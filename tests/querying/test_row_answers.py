@@ -50,6 +50,10 @@ It is tested on Alpha 12, 13, and Beta.
 For example if most requests take less than 10 minutes, then you could wait for 15 minutes.
 
 Stop at once causes the program to remove the file, which removes the file.
+
+burst
+
+Sends a volley of packets. This flag is for testing alone.
 """
 KEEP_SIZE, MAX_SENDERS = "keep_size (integer)", "max_senders (integer)"
 HEAD = "PREFIX s: <https://example.org/settings#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -78,6 +82,7 @@ FACTS = {
         thing("waiting", "note", "15 minutes"),
         thing("Stop at once", "note", "removes the file"),
         thing("removes the file", "note", "removes the file"),
+        thing("burst flag", "note", "testing alone"),
     ],
     "triples": [
         {"paragraph": 1, "subject": "max_senders", "relation": "when zero disables", "object": "replication"},
@@ -307,6 +312,11 @@ def test_a_triple_that_answers_is_a_sentence_with_its_source(asked: Ask) -> None
     assert answer.sentences == ("max_senders when zero disables replication.",)
     assert [value.text for value in answer.values] == ["replication"]
     assert quotes(answer)[0].startswith(MAX_SENDERS) and quotes(answer)[-1].endswith("Zero disables replication.")
+
+
+def test_the_term_that_a_text_defines_is_cited_where_the_thing_is_called_otherwise(asked: Ask) -> None:
+    answer = asked("What is the burst flag for?", 'SELECT ?value { ?s rdfs:label "burst flag" ; s:note ?value }')
+    assert quotes(answer) == ["burst\n\nSends a volley of packets. This flag is for testing alone."]
 
 
 def test_a_question_of_a_fixed_form_is_answered_in_a_sentence(asked: Ask) -> None:

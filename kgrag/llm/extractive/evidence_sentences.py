@@ -157,7 +157,7 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
     Where the last label has its text in the following chunk, those sentences of it come last.
     """
     heading = frozenset(terms(text.heading, language))
-    label, header = _label_before(text.before)
+    label, header = label_before(text.before)
     under = _Under(label, heading, language)
     body = text.source or text.text
     lines = [*_lines_with_labels(body), *_continuation(text)]
@@ -232,7 +232,7 @@ def _continuation(text: EvidenceText) -> list[tuple[str, str | None]]:
     own = next((at for at, (_, label) in enumerate(lines) if label is not None), len(lines))
     if own == 0:
         return []
-    last = _label_before(f"\n{text.text}\n")[0]
+    last = label_before(f"\n{text.text}\n")[0]
     return [(lines[0][0], last or None), *lines[1:own]]
 
 
@@ -324,8 +324,11 @@ def _is_apart(body: str, start: int, end: int) -> bool:
     return empty_above and below.startswith("\n\n") and not any(map(_NUMBERED_LINE.match, (last_above, below)))
 
 
-def _label_before(before: str) -> tuple[str, str]:
-    """Return the label that applies at the end of a text, and the header of a table that goes on there."""
+def label_before(before: str) -> tuple[str, str]:
+    """Return the label that applies at the end of a text, and the header of a table that goes on there.
+
+    What stands before the first line break, and what goes on behind the last one, is no whole line and is passed over.
+    """
     label, header = "", ""
     pending: list[_Line] = []
     whole_lines = before.partition("\n")[2]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag.late_patterns import late_re
+from kgrag.llm.extractive.term_lines import with_term_line
 from kgrag.model import Citation, Span, Unsupported
 from kgrag.ports import TripleStore
 from kgrag.text import stored_passages
@@ -229,7 +230,8 @@ def _carriers(fact: StatedFact, sources: Mapping[str, _Source], sentence: str, q
     text, span, place = max(statements, key=merit)
     if naming := None if fact.states_itself else _naming(fact.thing, text, place):
         yield text, span, naming
-    yield text, span, place
+    for one in [place] if naming else with_term_line(text, place, f"{fact.thing} {fact.clause()}"):
+        yield text, span, one
 
 
 def _statements(fact: StatedFact, text: str) -> Iterator[_Place]:

@@ -15,6 +15,7 @@ from typing import Protocol
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.llm.extractive.term_lines import with_term_line
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.fact_sentences import stated_places
@@ -161,14 +162,15 @@ def citations(found: Sequence[Hit], numbers: Sequence[int], store: TripleStore, 
     """
     texts = stored_passages.texts(store, [span.chunk for hit in found for span in hit.sources])
     cited = (
-        _cited(str(value), question, hit, texts, number)
+        citation
         for number, hit in zip(numbers, found, strict=True)
         for value in hit.attributes.values()
+        for citation in _cited(str(value), question, hit, texts, number)
     )
-    return list(dict.fromkeys(citation for citation in cited if citation is not None))
+    return list(dict.fromkeys(cited))
 
 
-def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence: int) -> Citation | None:
+def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence: int) -> list[Citation]:
     wanted = {stem(word) for word in content_words(f"{question} {hit.text}")}
     statements = [
         (span, text[slice(*place)], place)
@@ -178,8 +180,12 @@ def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence:
         for place in statements_around(text, *found)
     ]
     if not statements:
-        return None
+        return []
     shared = [len(wanted & {stem(word) for word in content_words(quote)}) for _, quote, _ in statements]
     best = max(range(len(statements)), key=lambda at: (shared[at], -len(statements[at][1])))
-    span, quote, (start, end) = statements[best]
-    return Citation(quote, span.document, span.chunk, span.start + start, span.start + end, sentence)
+    span, _, place = statements[best]
+    text = texts[span.chunk]
+    return [
+        Citation(text[start:end], span.document, span.chunk, span.start + start, span.start + end, sentence)
+        for start, end in with_term_line(text, place, hit.text)
+    ]
