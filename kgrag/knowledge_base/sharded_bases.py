@@ -114,6 +114,7 @@ class Shards:
         self._opened = ExitStack()
         self._bases: dict[str, KnowledgeBase] = {}
         self._asked: _AskedShards | None = None
+        self._built_at: tuple[tuple[int, int], list[str]] = ((-1, 0), [])
         given: dict[str, Any] = {"settings": settings, "model": model, "embedder": embedder, "reranker": reranker}
         try:
             for number, shard in enumerate(shards, 1):
@@ -207,7 +208,7 @@ class Shards:
         ]
 
     def ask(self, question: str, **asked: Any) -> Answer:
-        """Return the answer of all shards; ``explain`` says which one each citation is from, and who is missing.
+        """Return the answer of all shards; ``explain`` says where each citation is from, and who and what is not asked.
 
         Args:
             question: what is asked.
@@ -223,7 +224,18 @@ class Shards:
         for number, citation in enumerate(answer.citations, 1):
             cited.setdefault(places.get(citation.chunk, ""), []).append(f"[{number}]")
         lines = [f"from {place}: {' '.join(numbers)}" for place, numbers in cited.items() if place]
-        return replace(answer, explain=(*self.missing(), *answer.explain, *lines))
+        return replace(answer, explain=(*self.missing(), *self._not_asked(), *answer.explain, *lines))
+
+    def _not_asked(self) -> list[str]:
+        """Return a line that names what is built in shards and not read here; [] for nothing."""
+        revision = sum(base.store.revision for base in self._bases.values())
+        if self._built_at[0] != (revision, len(self._bases)):
+            self._built_at = (revision, len(self._bases)), self._not_read()
+        return self._built_at[1]
+
+    def _not_read(self) -> list[str]:
+        built = sorted({name for base in self._bases.values() for name in _built(base).split(", ") if name})
+        return [f"not asked of shards: {', '.join(built)}"] if built else []
 
     def missing(self) -> list[str]:
         """Return a line that names the shards that do not answer, with the reasons; [] where all do."""
@@ -287,11 +299,7 @@ class Shards:
             if len(set(each.values())) > 1:
                 words = "; ".join(f"{place}: {of_one or 'none'}" for place, of_one in each.items())
                 differing.append(f"{what} differ: {words}")
-        built = sorted({name for base in self._bases.values() for name in _built(base).split(", ") if name})
-        return {
-            "differing": differing,
-            "not_asked": [f"not asked of shards: {', '.join(built)}"] if built else [],
-        }
+        return {"differing": differing, "not_asked": self._not_asked()}
 
     def close(self) -> None:
         """Close the folders; knowledge bases that were given stay open."""

@@ -11,7 +11,7 @@ from kgrag import KnowledgeBase, Shards, queries
 from kgrag.cli import app
 from kgrag.errors import EmbeddingMismatch, InputError, InvalidSettings, StorageFailed
 from kgrag.index.sharded_indexes import Shard, ShardedStore
-from kgrag.knowledge_base import services
+from kgrag.knowledge_base import services, sharded_bases
 from kgrag.knowledge_base.shard_splitting import shard_number
 from kgrag.model import Document, Hit
 from kgrag.settings import Settings
@@ -95,8 +95,9 @@ def test_a_filter_keeps_to_its_documents_in_every_shard(whole: KnowledgeBase) ->
     assert {hit.attributes["title"] for hit in hits} == {*where["title"]}
 
 
-def test_hits_and_answers_say_which_shard_they_are_from() -> None:
+def test_hits_and_answers_say_which_shard_they_are_from(monkeypatch: pytest.MonkeyPatch) -> None:
     bases = split(2)
+    monkeypatch.setattr(sharded_bases, "_built", lambda base: "poly_rag" if base is bases[1] else "")
     with Shards(bases) as shards:
         (hit, *_) = shards.retrieve("Where is lentil sown at 21 kg?", method="passages")
         at = shards.places_of([hit.iri])[hit.iri]
@@ -107,6 +108,7 @@ def test_hits_and_answers_say_which_shard_they_are_from() -> None:
         assert answer.citations
         assert answer.explain[-1].startswith("from shard ")
         assert "[1]" in " ".join(answer.explain)
+        assert answer.explain[0] == "not asked of shards: poly_rag"
 
 
 def test_what_came_to_a_shard_meanwhile_is_found(whole: KnowledgeBase) -> None:

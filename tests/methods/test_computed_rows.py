@@ -50,6 +50,31 @@ f:v1 f:voyageNumber "17" .
 f:k1 a f:Crew ; f:name "Night crew" .
 """
 
+PLANT = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix p: <https://example.org/plant#> .
+<https://example.org/plant> a owl:Ontology .
+p:Machine a owl:Class ; rdfs:label "machine"@en .
+p:Pump a owl:Class ; rdfs:subClassOf p:Machine ; rdfs:label "pump"@en .
+p:Doser a owl:Class ; rdfs:subClassOf p:Pump ; rdfs:label "dosing pump"@en .
+p:Maker a owl:Class ; rdfs:label "manufacturer"@en .
+p:mass a owl:DatatypeProperty ; rdfs:domain p:Machine ; rdfs:label "mass"@en .
+p:madeBy a owl:ObjectProperty ; rdfs:domain p:Machine ; rdfs:range p:Maker ; rdfs:label "made by"@en .
+p:feeds a owl:ObjectProperty ; rdfs:domain p:Pump ; rdfs:range p:Machine ; rdfs:label "feeds"@en .
+"""
+MACHINES = """
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix p: <https://example.org/plant#> .
+p:acme a p:Maker ; rdfs:label "Acme" .
+p:bolt a p:Maker ; rdfs:label "Bolt" .
+p:one a p:Pump ; rdfs:label "Pump 1" ; p:mass 120.5 ; p:madeBy p:acme ; p:feeds p:lathe .
+p:ten a p:Pump ; rdfs:label "Pump 10" ; p:mass 150 ; p:madeBy p:bolt ; p:feeds p:lathe .
+p:two a p:Pump ; rdfs:label "Pump 2" ; p:madeBy p:bolt ; p:feeds p:lathe .
+p:dose a p:Doser ; rdfs:label "Doser A" ; p:mass 12 ; p:madeBy p:acme .
+p:lathe a p:Machine ; rdfs:label "Lathe" ; p:mass 800 .
+"""
+
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
@@ -80,6 +105,18 @@ def method(fleet: KnowledgeBase) -> PolyRag:
     found = fleet.method("poly_rag")
     assert isinstance(found, PolyRag)
     return replace(found, runner=_InProcess(found))
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolyRag]:
+    folder = tmp_path_factory.mktemp("plant")
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
+        for name, text in (("plant.ttl", PLANT), ("machines.ttl", MACHINES)):
+            (folder / name).write_text(text)
+            kb.load(folder / name)
+        found = kb.method("poly_rag")
+        assert isinstance(found, PolyRag)
+        yield replace(found, runner=_InProcess(found))
 
 
 def said(method: PolyRag, question: str) -> list[str] | str:
@@ -131,6 +168,30 @@ def test_what_is_asked_of_rows_is_computed(method: PolyRag, question: str, answe
 )
 def test_a_word_that_nothing_is_named_by_leaves_the_question_to_the_text(method: PolyRag, question: str) -> None:
     assert isinstance(said(method, question), str)
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Is the mass of Pump 10 higher than that of Pump 1?", ["yes"]),
+        ("Is the mass of Pump 1 higher than that of Pump 10?", ["no"]),
+        ("Which machine has the highest mass?", ["Lathe"]),
+        ("Which pump has the lowest mass?", ["Doser A"]),
+        ("Which pumps are made by Acme?", ["Doser A", "Pump 1"]),
+        ("How many pumps are made by Acme?", ["2"]),
+        ("How many machines does Acme have?", ["2"]),
+    ],
+)
+def test_classes_below_count_and_what_a_thing_states_itself_comes_first(
+    plant: PolyRag, question: str, answers: list[str]
+) -> None:
+    assert said(plant, question) == answers
+
+
+def test_what_a_thing_does_not_state_is_not_taken_from_another(plant: PolyRag) -> None:
+    assert "no row has it" in said(plant, "Is the mass of Pump 2 higher than that of Pump 1?")
+    answer = plant.exact_answer("Is the mass of Pump 1 higher than that of Pump 10?", 10)
+    assert isinstance(answer, Answer) and "120.5" in answer.text and "150" in answer.text
 
 
 def test_amounts_of_different_units_are_not_compared(method: PolyRag) -> None:

@@ -160,6 +160,8 @@ class Auto:
                 why = f"{name} answers it from stated facts, so no text was searched"
                 return replace(found, method=self.name, explain=(*passed_over, why, *found.explain))
             passed_over += found.explain
+        if passed_over and not len(self._words(_CHUNK)):
+            raise _empty(f", and the facts do not answer the question ({'; '.join(passed_over)})")
         return LeftToEvidence(tuple(passed_over))
 
     def file_faults(self) -> Sequence[FileFault]:
@@ -353,7 +355,7 @@ def _ranks_of(iri: str, ranks: Mapping[str, Mapping[str, int]]) -> dict[str, int
     return {name: rank[iri] for name, rank in ranks.items() if iri in rank}
 
 
-def _empty() -> NotBuilt:
+def _empty(besides: str = "") -> NotBuilt:
     return NotBuilt(
-        "method 'auto' has no passage to look in: the knowledge base is empty. Run `kgrag ingest PATH` first."
+        f"method 'auto' has no passage to look in: no document was ingested{besides}. Run `kgrag ingest PATH` first."
     )

@@ -157,7 +157,7 @@ class _Computation:
         self._refuse_half_empty(readings, whole)
         called = self._called(whole)
         results = [self._computed(reading, called) for reading in whole]
-        if len({result.values for result in results}) > 1:
+        if len({(result.values, result.text) for result in results}) > 1:
             raise Refusal("it can be read in several ways, and the answers differ")
         facts = self._facts(whole[0], results[0])
         naming = self._naming_facts(results[0], called)

@@ -53,7 +53,7 @@ class Template:
     """A question as a query: the properties of one label, the entities of one name, and the class that is asked for.
 
     ``things`` are subjects for "values" and "count", objects for "subjects"; "ask" has the other end in ``others``.
-    ``names`` are the entities' names as the question spells them.
+    ``names`` are the entities' names as the question spells them, ``concepts`` the class with those below it.
     """
 
     form: Form
@@ -61,7 +61,7 @@ class Template:
     things: tuple[str, ...]
     others: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    concept: str = ""
+    concepts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ def _of_class(
     for iri in sorted(ontology.concepts):
         kind = attribute_words(ontology.concepts[iri].label)
         if kind and kind < words and (properties := _properties_of(words - kind, ontology)):
-            return Template("subjects", properties, entities, names=names, concept=iri)
+            below = sorted(lower for lower, above in ontology.above.items() if iri in above and lower != iri)
+            return Template("subjects", properties, entities, names=names, concepts=(iri, *below))
     return None
 
 
@@ -208,8 +209,7 @@ def _query(template: Template, store: TripleStore) -> str:
         "things": _nodes(template.things),
     }
     if template.form == "subjects":
-        concepts = _nodes([template.concept] if template.concept else [])
-        return queries.bind("templates/subjects", **bound, concepts=concepts)
+        return queries.bind("templates/subjects", **bound, concepts=_nodes(template.concepts))
     if template.form == "ask":
         return queries.bind("templates/ask", **bound, others=_nodes(template.others))
     return queries.bind("templates/values", **bound)

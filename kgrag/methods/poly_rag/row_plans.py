@@ -9,7 +9,7 @@ answers of all of them. Query read: ``templates/rows``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -92,6 +92,11 @@ class RowPlan:
             amounts=_nodes(self.amounts),
         )
 
+    def has_values_of_its_own(self) -> bool:
+        """Return whether what is named, or the group, is itself what the values are of."""
+        links = [*self.names, *([self.group] if self.group else [])]
+        return bool(self.properties) and bool(links) and not any(link.path for link in links)
+
     def anywhere(self) -> RowPlan:
         """Return the plan without names: whether its paths are there at all."""
         kinds = [Link((), link.path, link.forward) for link in self.names]
@@ -111,10 +116,17 @@ class Schema:
     _edges: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
+        """Note which properties lead from things of a class, or of those below it, to things of another."""
+        edges: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
         for each in self.profile.properties.values():
-            for domain in each.domains:
-                for towards in each.ranges if _kind(domain) != UNTYPED else ():
-                    self._edges[domain].append((each.iri, _kind(towards)))
+            for domain in self._with_above(each.domains):
+                for towards in self._with_above(each.ranges) if domain != UNTYPED else ():
+                    edges[domain][each.iri, towards] = None
+        self._edges.update((domain, list(found)) for domain, found in edges.items())
+
+    def _with_above(self, kinds: Iterable[str]) -> list[str]:
+        above = self.ontology.above
+        return [*dict.fromkeys(each for kind in map(_kind, kinds) for each in (kind, *sorted(above.get(kind, ()))))]
 
     def names_things(self, prop: str) -> bool:
         """Return whether a property says by its label what things are called: ``crop name``, ``policy number``."""
@@ -226,6 +238,9 @@ def plans(
         schema: what the words may name.
     """
     readings = list(_Reader(asked, names, schema).readings())
+    # "the mass of Pump 1" is its own where it may have one, and not that of what it feeds
+    own = [pair for pair in readings if all(one.has_values_of_its_own() for one in pair if one)]
+    readings = own or readings
     return readings if len(readings) <= MAX_PLANS else []
 
 
@@ -265,11 +280,14 @@ class _Reader:
             (*(word for word in asked.thing.stems if word not in group_words), *asked.value.stems),
             (*asked.thing.names, *asked.value.names),
         )
-        for middle in self._middles(words):
+        for middle in self._middles(words, group):
             yield from ((plan, None) for plan in self._plans(middle, words, group or None))
 
-    def _middles(self, words: Wording) -> Iterator[_Middle]:
-        """Yield what may be in the middle: a class that is counted, or what has the property that is asked for."""
+    def _middles(self, words: Wording, group: str = "") -> Iterator[_Middle]:
+        """Yield what may be in the middle: a class that is counted, or what has the property that is asked for.
+
+        Of classes below that of the group, whose things have the property, it is the group's: "which machine".
+        """
         schema = self.schema
         if self.asked.form in ("count", "list", "most", "compare counts"):
             kind, said = schema.class_of(words.stems)
@@ -278,9 +296,11 @@ class _Reader:
             return
         properties, said = schema.properties_of((*words.stems, self.asked.word))
         by_kind: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+        within = schema.below(group) if group else ()
         for iri in properties:
             amounts = schema.amounts_of(iri)
-            kinds = dict.fromkeys(map(_kind, schema.profile.properties[iri].domains))
+            domains = map(_kind, schema.profile.properties[iri].domains)
+            kinds = dict.fromkeys(group if kind in within else kind for kind in domains)
             for kind in kinds if amounts is not None else ():
                 by_kind[kind, amounts or ()].append(iri)
         for (kind, amounts), iris in sorted(by_kind.items()):

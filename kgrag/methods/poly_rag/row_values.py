@@ -135,7 +135,7 @@ def _with_most(asked: RowQuestion, rows: Sequence[ComputedRow], label: str, name
     chosen = {group for group, things in counts.items() if len(things) == len(most)}
     word = "the most" if asked.sign > 0 else "the fewest"
     total = len(counts) + (asked.sign > 0)  # what is in no row has none
-    return _groups(rows, chosen, total, f"with {word} of {label}: {len(most)}", named, same)
+    return _groups(rows, chosen, total, f"with {word} ({label}: {len(most)})", named, same)
 
 
 def _group(row: ComputedRow, same: Same) -> object:
@@ -224,7 +224,7 @@ def compared(
     if asked.form == "compare counts":
         low = high = Decimal(len({same(row.thing) for row in first}))
         other_low = other_high = Decimal(len({same(row.thing) for row in second}))
-        shown = f"{called[0]} has {low} of {label}, {called[1]} {other_low}"
+        shown = f"{called[0]} has {low} ({label}), {called[1]} {other_low}"
     else:
         _amounts([*first, *second])
         numbers = [[(one.number, one.text) for one in _amounts(rows).values()] for rows in sides]
