@@ -340,7 +340,8 @@ class Fuzz:
 
     def fill(self) -> None:
         """Put a few statements into an empty store."""
-        self._update("DROP ALL")
+        for graph in ("urn:fuzz:a", "urn:fuzz:b", "urn:other:c"):
+            self._update(f"DROP SILENT GRAPH <{graph}>")
         for graph in ("a", "b"):
             self._update(f"INSERT DATA {{ GRAPH <urn:fuzz:{graph}> {{ {_as_sparql(_DATA)} }} }}")
         self._update(f"INSERT DATA {{ GRAPH <urn:other:c> {{ {_as_sparql(_DATA)} }} }}")

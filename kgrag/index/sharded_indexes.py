@@ -26,13 +26,14 @@ from kgrag import queries
 from kgrag.errors import InputError, ServiceError, StorageFailed
 from kgrag.index.array_files import Iris
 from kgrag.index.word_segments import Part
+from kgrag.late_patterns import late_re
 from kgrag.model import Table, Term, plain
 from kgrag.ports import TripleStore, VectorIndex, Vectors, VectorSpaces
 from kgrag.vocab import XSD, Names
 
 __all__ = ["Shard", "ShardLost", "ShardedStore", "ShardedVectors", "Words"]
 
-_JOINING = re.compile(r"^shards +(union|sum)$", re.MULTILINE)
+_JOINING = late_re(r"^shards +(union|sum)$", re.MULTILINE)
 
 _MAX_KEYS_NAMED = 3
 

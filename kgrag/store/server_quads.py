@@ -24,6 +24,7 @@ from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StateError, StorageFailed, StoreLocked
 from kgrag.model import plain
 from kgrag.queries import OrderedText
+from kgrag.sparql.made_blank_nodes import makes_blank_nodes
 from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.tokens import tokens
 from kgrag.sparql.total_orders import with_total_orders
@@ -38,7 +39,7 @@ from kgrag.store.sparql_connection import SparqlConnection
 from kgrag.store.sparql_leases import LEASE_PREFIX, resource_iri
 from kgrag.vocab import KG, PREFIXES, Names, local_name
 
-__all__ = ["ServerQuads", "makes_blank_nodes"]
+__all__ = ["ServerQuads"]
 
 _PATTERNS_PER_QUERY = 1_000
 _GRAPHS_PER_QUERY = 100
@@ -478,24 +479,3 @@ def _exchange(leaving: Iterable[ox.Quad], entering: Iterable[ox.Quad], dropped: 
 
 def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:
     return "".join(f"PREFIX {name}: <{iri}> " for name, iri in prefixes.items()) + sparql
-
-
-def makes_blank_nodes(update: str) -> bool:
-    """Return whether an update may make blank nodes: what it inserts has some, or it calls BNODE.
-
-    >>> makes_blank_nodes("INSERT { ?s <urn:p> [] } WHERE { ?s ?p ?o }")
-    True
-    >>> makes_blank_nodes("INSERT { ?s <urn:p> ?o } WHERE { ?s ?p [] FILTER(isIRI(?o)) }")
-    False
-    """
-    depth, awaited, inserted = 0, False, False
-    for token in tokens(update):
-        word = token.text.upper() if token.kind == "word" else ""
-        if word == "BNODE" or (inserted and (token.kind in ("label", "anon") or token.text in ("[", "("))):
-            return True
-        awaited = awaited or word == "INSERT"
-        depth += (token.text == "{") - (token.text == "}")
-        if awaited and token.text == "{":
-            awaited, inserted, depth = False, True, 1
-        inserted = inserted and depth > 0
-    return False

@@ -170,11 +170,9 @@ def test_every_option_in_prose_is_one_of_some_command() -> None:
 
 
 def _built() -> list[str]:
-    """Return ``build METHOD`` for every method, where build has a command for each."""
-    from kgrag.cli import app
-
-    build = typer.main.get_command(app).commands["build"]  # type: ignore[attr-defined]
-    return [f"build {name}" for name in build.list_commands(None)] if hasattr(build, "list_commands") else []
+    """Return ``GROUP COMMAND`` for the commands of every group: ``build METHOD``, ``shards split``."""
+    groups = {name: command for name, command in COMMANDS.items() if hasattr(command, "list_commands")}
+    return [f"{name} {inner}" for name, group in groups.items() for inner in group.list_commands(None)]
 
 
 def _foreign(page: str, flag: str) -> bool:

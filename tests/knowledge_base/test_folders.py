@@ -251,3 +251,7 @@ def test_a_broken_file_that_is_accepted_is_none_until_it_changes(kb: KnowledgeBa
     assert accepted_files.listed(folder) == [f"{torn} (changed or gone since)"]
     again = kb.sync(folder).ingested
     assert (len(again.broken), again.accepted) == (1, ())
+    other = folder / "other.txt"
+    other.write_text("Rye is sown in October.", encoding="utf-8")
+    accepted_files.accept(folder, [other])
+    assert accepted_files.listed(folder) == [str(other)]

@@ -8,7 +8,7 @@ from kgrag import KnowledgeBase
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.mapping import Concept, Ontology, Property
 from kgrag.methods.poly_rag.layer_drafts import Fact
-from kgrag.methods.poly_rag.triple_extraction import Paragraph, ParagraphFacts, Request, answered, extract
+from kgrag.methods.poly_rag.triple_extraction import Asked, Paragraph, ParagraphFacts, Request, answered, extract
 from kgrag.model import Completion, Document, Prompt
 from kgrag.ports import LanguageModel
 from kgrag.testing import HashEmbedder, ScriptedModel
@@ -157,6 +157,6 @@ def test_what_came_is_published_while_the_model_is_at_further_requests() -> None
     with KnowledgeBase(embedder=HashEmbedder()) as kb:
         kb.add_many(Document(f"Auron {number} lives in Bath.", id=str(number)) for number in range(20))
         ports = {"store": kb.store, "model": model, "embedder": kb.embedder}
-        extract(**ports, loaded=(), progress=lambda _, done, all_of_them: said.append(f"{done} of {all_of_them}"))
+        extract(**ports, wanted=Asked(), progress=lambda _, done, all_of_them: said.append(f"{done} of {all_of_them}"))
     assert [line for line in said if "taken" not in line] == ["20 asked", "16 of 20", "20 of 20"]
     assert said.index("16 of 20") < said.index("reply 16 taken")

@@ -141,7 +141,7 @@ def test_tools_that_write_are_there_for_a_key_that_may_write_to_every_graph(demo
         ("sparql", {"query": "SELECT ?s { ?s ?p }"}, "InvalidSPARQL: line 1, column 20"),
         ("sparql", {"query": "SELECT * { SERVICE <http://a.example/> { ?s ?p ?o } }"}, "InvalidSPARQL: "),
         ("sparql", {"query": "DELETE WHERE { ?s ?p ?o }"}, "InvalidSPARQL: "),
-        ("validate", {"graphs": [CROPS]}, "InputError: no shapes were named"),
+        ("validate", {"graphs": [CROPS]}, "NothingToCheck: nothing to check: no shapes were named"),
         ("graphs", {"kind": "Document"}, "UnknownName: there is no kind of graph 'Document'."),
         ("forget", {"name": "x"}, "this needs a key that is known."),
     ],

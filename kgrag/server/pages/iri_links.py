@@ -26,7 +26,7 @@ __all__ = ["Naming", "Shown", "naming_for", "shown_value", "vocabulary"]
 _VOCABULARIES = ("kgrag", "vector", "audit")
 _LOCAL_NAME = late_re(r"[\w.-]*")
 _MAX_LABELS_READ = 200
-_PLACES = (KG.location, KG.root)
+_PLACES = (KG.location, KG.readFrom, KG.root)
 """Properties whose values may be paths of the server's disk, which visitors of a page need not know."""
 
 

@@ -21,12 +21,12 @@ _LINE = late_re(r"([0-9a-f]{64}) [ *](.+)")
 
 
 def accept(folder: Path, files: Sequence[Path]) -> None:
-    """Write files of a folder, with their digests as they are now, into its list.
+    """Write files of a folder, with their digests as they are now, into its list; those that changed or went leave it.
 
     Raises:
         InputError: a file is not in the folder, or cannot be read; or the list cannot be written.
     """
-    known = _read(folder)
+    known = {path: digest for path, digest in _read(folder).items() if _is_as_it_was(folder / path, digest)}
     for file in files:
         relative = os.path.relpath(os.path.realpath(file), os.path.realpath(folder))
         if relative.startswith(os.pardir):
