@@ -178,8 +178,10 @@ def _values(
     """Return the short answers; none of an answer that is probably not the one asked for, though it may have it."""
     if answer.confidence is not None and answer.confidence < LEAST_CONFIDENCE:
         return ()
+    # a sentence may be too short to tell its language, and "Was" begins an English question as well
+    language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
     return values_stated(completion, answer.question, sentences, citations) or short_answers(
-        answer.question, sentences, citations, _headings_above(answer, citations)
+        answer.question, sentences, citations, _headings_above(answer, citations), language
     )
 
 

@@ -147,7 +147,11 @@ class _Cited:
 
 
 def short_answers(
-    question: str, sentences: Sequence[str], citations: Sequence[Citation], headings: Sequence[str] = ()
+    question: str,
+    sentences: Sequence[str],
+    citations: Sequence[Citation],
+    headings: Sequence[str] = (),
+    language: str = "",
 ) -> tuple[Value, ...]:
     """Return what a question asks for, cut out of the sentences of its answer; () where no rule finds it.
 
@@ -156,16 +160,19 @@ def short_answers(
         sentences: those of the answer, in order.
         citations: what carries them; ``citation.sentence`` counts sentences from 0.
         headings: titles and headings of what is cited, which name what its sentences are about.
+        language: code of the language that question and evidence have in common; "" takes that of the sentences.
     """
     several = several_asked(question)
     if several.first:
         parts = (several.first, several.second)
-        return tuple(dict.fromkeys(v for part in parts for v in short_answers(part, sentences, citations, headings)))
+        each = (short_answers(part, sentences, citations, headings, language) for part in parts)
+        return tuple(dict.fromkeys(value for values in each for value in values))
     quotes: dict[int, list[tuple[int, str]]] = {}
     for number, citation in enumerate(citations):
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
-    if (language := language_to_answer_in(question, sentences)) != ENGLISH:
+    language = language or language_to_answer_in(question, sentences)
+    if language != ENGLISH:
         return _in_language(question, cited, language)
     asked = asked_for(question)
     if cited and asked.kind == "boolean":

@@ -43,6 +43,8 @@ _SAID = late_regex(r"(?P<yes>ja|oui)\b|(?:nein|non)\b", flags=regex.IGNORECASE)
 def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
     """Yield what a question asks for as a sentence has it, what the question says left out; the likeliest first.
 
+    Of several dates none is yielded, as which one is meant only the words around them say; a day is no number.
+
     Args:
         question: as it was asked.
         sentence: of its answer.
@@ -58,11 +60,14 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
     if kind == "boolean":
         yield from _truth(question, sentence, language, rules)
     elif kind == "date":
-        yield from (Value("date", found[0], _iso(found[0])) for found in _new(_DATE, question, sentence))
+        found_dates = {found[0]: Value("date", found[0], _iso(found[0])) for found in _new(_DATE, question, sentence)}
+        yield from found_dates.values() if len(found_dates) == 1 else ()
     elif kind == "version":
         yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
     elif kind == "number":
-        yield from (_number(found) for found in _new(_NUMBER, question, sentence))
+        days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
+        numbers = _new(_NUMBER, question, sentence)
+        yield from (_number(one) for one in numbers if not any(at <= one.start() < end for at, end in days))
 
 
 def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[regex.Match[str]]:

@@ -40,7 +40,15 @@ def test_a_value_is_cut_out_of_its_sentence(question, sentence, expected):
         ("Ist das rote Paket frei?", "Das Paket ist frei, und es ist klein."),
         ("Wie viele Dateien gibt es in Version 7?", "In Version 7 gibt es viele Dateien."),
         ("Was ist ein Paket?", "Ein Paket ist eine Datei mit 3 Teilen."),
+        ("Wann schließt das Bad?", "Es öffnet am 15. Mai und schließt am 30. September."),
+        ("Wie lang ist die Brücke?", "Sie wurde am 3. März eröffnet und ist sehr lang."),
     ],
 )
 def test_where_no_rule_finds_a_value_there_is_none(question, sentence):
     assert values(question, sentence) == []
+
+
+def test_the_language_of_the_evidence_tells_that_of_a_short_question():
+    citation = Citation("Ein Brot kostet 4 Euro.", "urn:d", "urn:c", 0, 23, 0)
+    asked = ("Was kostet ein Brot?", ["Ein Brot kostet 4 Euro."], [citation])
+    assert short_answers(*asked, language="de") == ()  # as an English question it would be one of yes and no

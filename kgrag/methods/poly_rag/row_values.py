@@ -204,7 +204,7 @@ def _summed(asked: RowQuestion, rows: Sequence[ComputedRow], label: str) -> Comp
     unit = next(iter(amounts.values())).unit
     text = f"{shown} {unit}".strip()
     word = "sum" if asked.form == "total" else "average"
-    sentence = f"{_HOLDS}, the {word} of {len(numbers)} values of {label} is {text}."
+    sentence = f"{_HOLDS}, the {word} of {len(numbers)} value{'s' * (len(numbers) > 1)} of {label} is {text}."
     return Computed(sentence, (Value("number", text, shown, unit),), tuple(rows))
 
 
