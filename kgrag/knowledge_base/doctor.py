@@ -30,6 +30,9 @@ MAX_VECTORS_COMPARED = 32
 """How many vectors of a space are compared with those of their texts, spread over all."""
 MIN_COSINE_OF_ONE_TEXT = 0.98
 """The least cosine of two vectors of one text: models are exact to some places only."""
+_WRITTEN_ANEW = (
+    "Forget what it is of, and ingest, load or build it again: what did not change at its source is not written anew."
+)
 _MAX_ROWS_PER_CHECK = 10
 
 
