@@ -99,10 +99,7 @@ def _examined(
     for each in shacl.graph_violations(store)[:_MAX_ROWS_PER_CHECK]:
         yield Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}")
     for row in islice(recomputed(store), _MAX_ROWS_PER_CHECK):
-        yield Finding(
-            "recomputed",
-            f"{row['message']}. Forget what it is of, and ingest, load or build it again: what did not change at its source is not written anew.",
-        )
+        yield Finding("recomputed", f"{row['message']}. {_WRITTEN_ANEW}")
     for row in islice(updated(store), _MAX_ROWS_PER_CHECK):
         yield Finding("updates", f"{row['message']}. `kgrag audit --profile kg` lists each.", fault=False)
     if isinstance(spaces, DescribesItself):
