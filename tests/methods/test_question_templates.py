@@ -36,7 +36,7 @@ def test_the_class_that_is_asked_for_is_kept() -> None:
     question = "Which films have the director Tim Burton?"
     found = templated(question, [mention(question, "Tim Burton")], ONTOLOGY)
     assert found is not None
-    assert found.concept == "urn:Film"
+    assert found.concepts == ("urn:Film",)
 
 
 @pytest.mark.parametrize(
