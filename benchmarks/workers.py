@@ -21,16 +21,17 @@ import pyoxigraph as ox
 
 from kgrag import KnowledgeBase
 from kgrag.settings import Settings
-from kgrag.vocab import DCTERMS, KG
+from kgrag.vocab import DCTERMS, KG, PROV
 
 __all__ = ["graph_hashes", "main", "vectors_of"]
 
 _HISTORY = {DCTERMS.created, KG.publication, KG.revision, KG.lineage, KG.removedKind, KG.checksum}
+_TIMES = {PROV.startedAtTime, PROV.endedAtTime}
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def graph_hashes(kb: KnowledgeBase) -> dict[str, str]:
-    """Return a hash of every graph; of the catalogue what it says of graphs, not when or how they came."""
+    """Return a hash of every graph; of catalogue and provenance what they say of graphs, not when or how they came."""
     graphs: dict[str, list[ox.Triple]] = {}
     with tempfile.TemporaryDirectory() as folder:
         kb.store.dump(Path(folder) / "all.nq")
@@ -44,6 +45,9 @@ def graph_hashes(kb: KnowledgeBase) -> dict[str, str]:
         for triple in graphs.get(catalogue, ())
         if triple.subject not in history and triple.predicate not in _HISTORY
     ]
+    made_by = kb.store.names.provenance.value
+    if made_by in graphs:
+        graphs[made_by] = [triple for triple in graphs[made_by] if triple.predicate not in _TIMES]
     return {
         graph: hashlib.sha256("\n".join(sorted(map(str, triples))).encode()).hexdigest()
         for graph, triples in graphs.items()
