@@ -120,7 +120,7 @@ def _opened(folders: list[Path]) -> Shards:
 
 
 def _end(shards: Shards) -> None:
-    """Say which shards do not answer, with an exit code of its own."""
+    """Write which shards do not answer, and end with an exit code of its own then."""
     for line in shards.missing():
         note(line)
     if shards.lost:
