@@ -369,6 +369,18 @@ class Names:
         """A proposed triple, by what it states."""
         return self._iri("proposal", digest(*content))
 
+    def is_own_graph(self, graph: str, kinds: Iterable[object]) -> bool:
+        """Whether kgrag writes a graph itself: of such a kind or, where the catalogue lists none, with such a name.
+
+        >>> Names("urn:x:").is_own_graph("urn:x:graph/mapped", [KG.DataGraph])
+        False
+        """
+        listed = set(kinds)
+        if listed:
+            return not listed <= {KG.DataGraph, KG.OntologyGraph}
+        is_minted = graph.startswith((f"{self.base}graph/", f"{self.base}hyperedge/"))
+        return is_minted and not graph.startswith(f"{self.base}graph/data/")
+
     @property
     def default_data(self) -> ox.NamedNode:
         """The graph that takes what an update writes outside every named graph."""

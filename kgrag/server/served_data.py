@@ -32,8 +32,6 @@ from kgrag.vocab import DEFAULT_BASE, KG, PREFIXES, Names
 
 __all__ = ["CataloguedDataset", "PlainDataset", "ServedDataset"]
 
-_WRITABLE_KINDS = frozenset({KG.DataGraph, KG.OntologyGraph})
-
 
 class ServedDataset(Protocol):
     """Named graphs that are served; "" is the default graph.
@@ -76,6 +74,9 @@ class ServedDataset(Protocol):
 
     def refuse_own(self, graphs: Iterable[str]) -> None:
         """Refuse to write to graphs of the program's own making. Raises Problem."""
+
+    def refuse_catalogue(self, graphs: Iterable[str]) -> None:
+        """Refuse to write to the list of all graphs, whoever asks. Raises Problem."""
 
     def update(self, update: str, base: str) -> None:
         """Run an update. Raises InvalidSPARQL."""
@@ -149,15 +150,19 @@ class CataloguedDataset:
         return self._store.ask(queries.bind("catalogue/is_ontology", catalogue=self._store.names.catalogue, graph=node))
 
     def refuse_own(self, graphs: Iterable[str]) -> None:
-        """Refuse to write to graphs that are neither data nor ontologies. Raises Problem."""
+        """Refuse to write to graphs that are neither data nor ontologies, or have names of kgrag's. Raises Problem."""
         for graph in graphs:
             self._writable(graph)
+
+    def refuse_catalogue(self, graphs: Iterable[str]) -> None:
+        """Refuse to write to the catalogue. Raises Problem."""
+        if self._store.names.catalogue.value in graphs:
+            raise Problem(403, f"the update writes to <{self._store.names.catalogue.value}>, which kgrag keeps itself.")
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
         """Run an update and bring the catalogue up to date, in one transaction."""
         text = with_declarations(update, self.prefixes)
-        if self._store.names.catalogue.value in (written(text, PREFIXES).graphs or ()):
-            raise Problem(403, f"the update writes to <{self._store.names.catalogue.value}>, which kgrag keeps itself.")
+        self.refuse_catalogue(written(text, PREFIXES).graphs or ())
         self._store.update(text)
 
     def language_tags(self, graph: str) -> list[str]:
@@ -185,7 +190,7 @@ class CataloguedDataset:
     def _writable(self, graph: str) -> ox.NamedNode:
         node = ox.NamedNode(self.stored_as(graph))
         query = queries.bind("catalogue/kind_of", catalogue=self._store.names.catalogue, graph=node)
-        if any(row[0] not in _WRITABLE_KINDS for row in self._store.select(query)):
+        if self._store.names.is_own_graph(node.value, (row[0] for row in self._store.select(query))):
             raise Problem(403, f"<{node.value}> is a graph that kgrag makes itself, and read-only here.")
         return node
 
@@ -237,6 +242,9 @@ class PlainDataset:
 
     def refuse_own(self, graphs: Iterable[str]) -> None:
         """Refuse nothing: it has no graphs of its own."""
+
+    def refuse_catalogue(self, graphs: Iterable[str]) -> None:
+        """Refuse nothing: it has no catalogue."""
 
     def update(self, update: str, base: str) -> None:
         """Run an update."""

@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +43,7 @@ from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.merged_graphs import with_merged_graphs
 from kgrag.sparql.query_help import helped
 from kgrag.sparql.total_orders import with_total_orders
+from kgrag.sparql.update_chances import chance_in_graphs
 from kgrag.sparql.update_targets import written
 
 __all__ = ["effect", "query", "reader_request", "update"]
@@ -58,6 +59,11 @@ _SEARCHING_WORDS = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
 _UNDECIDED_TARGETS = (
     "It cannot be told which graphs the update writes to, and this key may write to some graphs only. Name each graph "
     "by its IRI, or use a key that may write to all of them."
+)
+_CHANCE_IN_GRAPHS = (
+    "It is run on a copy first, to see that it changes no graph that kgrag makes itself, and because of {chance} "
+    "it may change others when it is run again. Leave that out, name each graph by its IRI, or use a key with the "
+    "right 'admin'."
 )
 _UNDECIDED_SHARED = (
     "It cannot be told which graphs the update writes to, and those that tenants share are read-only here. Name each "
@@ -259,11 +265,13 @@ async def update(request: HttpRequest) -> Response:
     record.graphs = checked.graphs
     base = address(request, "/update")
     header = {"base": base, "prefixes": dict(state.dataset.prefixes)}
-    recheck: Recheck | None = None
+    rechecks: list[Recheck] = []
     with _telling_mistakes(operation.text, state, update=True):
-        if state.gate is None:
+        if checked.may_write_own:
+            rechecks.append(await _judge_own_graphs(state, checked, header, operation.seconds))
+        elif state.gate is None:
             await _try_update(state, checked, header, operation.seconds)
-        else:
+        if state.gate is not None:
             planned = PlannedUpdate(
                 with_total_orders(checked.text),
                 header,
@@ -272,11 +280,11 @@ async def update(request: HttpRequest) -> Response:
                 operation.seconds,
                 checked.words,
             )
-            recheck = await state.gate.update(planned)
+            rechecks.append(await state.gate.update(planned))
     async with state.turn_to_write():
         if request.headers.get("if-match", "*").strip() not in ("*", _store_etag(state)):
             raise Problem(412, "the store has changed since the effect was shown. Look at it again.")
-        if recheck is not None:
+        for recheck in rechecks:
             await recheck()
         await state.write(record, lambda: state.dataset.update(checked.text, base))
     return Response(status_code=204)
@@ -316,6 +324,9 @@ async def effect(request: HttpRequest) -> Response:
             task = ReaderRequest("call", {**header, "copy": str(copy)}, text, seconds)
             with _telling_mistakes(operation.text, state, update=True):
                 found = json.loads(await collect_result(state.pool, task))
+        own = found.pop("own")
+        if checked.may_write_own:
+            state.dataset.refuse_own(own)
         if state.dataset.revision == revision:  # else it may have what somebody else wrote meanwhile
             changing = sorted(CHANGING_FUNCTIONS.intersection(checked.words))
             reply = {**found, "profile": Path(str(header["profile"])).stem, "changing": changing, "revision": revision}
@@ -334,7 +345,13 @@ async def _posted_update(request: HttpRequest) -> tuple[SparqlOperation, _Checke
     operation = await read_update(request)
     record.query = operation.text
     with _telling_mistakes(operation.text, state, update=True):
-        return operation, await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
+        try:
+            return operation, await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
+        except Problem:  # which graphs it writes to is no question where it does not parse
+            header = {"base": address(request, "/update"), "prefixes": dict(state.dataset.prefixes)}
+            with suppress(ServiceUnavailable):
+                await _parse(state, without_silent_calls(operation.text), header, operation.seconds)
+            raise
 
 
 @dataclass(frozen=True)
@@ -346,6 +363,7 @@ class _CheckedUpdate:
         graphs: those that it may write to; None: any.
         searches: whether its work has no bound in its own length.
         is_tried: whether it is run on a copy first.
+        may_write_own: whether it can write to graphs of kgrag's own making, which its key may not write to.
         words: those of its text, in capitals.
     """
 
@@ -353,6 +371,7 @@ class _CheckedUpdate:
     graphs: frozenset[str] | None
     searches: bool
     is_tried: bool
+    may_write_own: bool
     words: Collection[str]
 
 
@@ -379,24 +398,68 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
             )
         key.check_graphs(sorted(stored))
         text = targets.text
-    if key.rights < Rights.ADMIN:
+    is_trusted = key.rights >= Rights.ADMIN
+    may_write_own = not is_trusted and stored is None and dataset.union
+    if not is_trusted:
         dataset.refuse_own(sorted(stored or ()))
-        if stored is None and reading.words & {"CLEAR", "DROP"} and reading.words & {"ALL", "NAMED"}:
+    dataset.refuse_catalogue(stored or ())
+    if may_write_own:
+        if reading.words & {"CLEAR", "DROP"} and reading.words & {"ALL", "NAMED"}:
             dataset.refuse_own([dataset.names.catalogue.value])
+        if chance := chance_in_graphs(text):
+            raise Problem(403, f"{targets.reason} {_CHANCE_IN_GRAPHS.format(chance=chance)}")
     searches = bool(reading.words & _SEARCHING_WORDS)
-    is_tried = searches and key.rights < Rights.ADMIN
-    return _CheckedUpdate(text, stored, searches, is_tried=is_tried, words=reading.words)
+    is_tried = searches and not is_trusted
+    return _CheckedUpdate(text, stored, searches, is_tried=is_tried, may_write_own=may_write_own, words=reading.words)
+
+
+async def _judge_own_graphs(
+    state: ServerState, update: _CheckedUpdate, header: Mapping[str, object], seconds: float | None
+) -> Recheck:
+    """Refuse an update that changes graphs of kgrag's own making on a copy; return what to call within its turn.
+
+    Raises:
+        Problem: 403: it does.
+        InvalidSPARQL: it cannot be run.
+    """
+    own = {
+        "root": str(Path(kgrag.__file__).parents[1]),
+        "function": "kgrag.server.update_program:own_graphs",
+        "names": state.dataset.names.base,
+    }
+
+    async def judge() -> None:
+        async with state.pool.trial_copy() as copy:
+            text = with_total_orders(update.text).encode()
+            whole = {**header, **own, "copy": str(copy)}
+            task = ReaderRequest("call", whole, text, seconds or state.pool.limits.seconds)
+            state.dataset.refuse_own(json.loads(await collect_result(state.pool, task))["own"])
+
+    revision = state.dataset.revision  # read first: what is judged may be newer, never older
+    await judge()
+
+    async def recheck() -> None:
+        if state.dataset.revision != revision:
+            await judge()
+
+    return recheck
 
 
 async def _try_update(
     state: ServerState, update: _CheckedUpdate, header: Mapping[str, object], seconds: float | None
 ) -> None:
     """Parse an update in a reader, or run it there on a copy of the store."""
-    text, seconds = with_total_orders(update.text).encode(), seconds or state.pool.limits.seconds
+    text, seconds = with_total_orders(update.text), seconds or state.pool.limits.seconds
     if not update.is_tried:
-        task = ReaderRequest("check_update", header, text, seconds, reads_store=False)
-        await collect_result(state.pool, task)
+        await _parse(state, text, header, seconds)
         return
     async with state.pool.trial_copy() as copy:
-        task = ReaderRequest("try_update", {**header, "copy": str(copy)}, text, seconds, reads_store=False)
+        task = ReaderRequest("try_update", {**header, "copy": str(copy)}, text.encode(), seconds, reads_store=False)
         await collect_result(state.pool, task)
+
+
+async def _parse(state: ServerState, text: str, header: Mapping[str, object], seconds: float | None) -> None:
+    """Raise InvalidSPARQL where an update does not parse, as a reader finds."""
+    limit = seconds or state.pool.limits.seconds
+    task = ReaderRequest("check_update", header, text.encode(), limit, reads_store=False)
+    await collect_result(state.pool, task)

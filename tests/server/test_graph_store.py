@@ -82,7 +82,7 @@ def test_a_tag_changes_with_the_graph_and_guards_a_write(server: Server) -> None
         ("INSERT DATA { GRAPH <urn:elsewhere> { <urn:s> <urn:p:p> 1 } }", False),
         ("INSERT { GRAPH <urn:elsewhere> { ?s ?p 2 } } WHERE { GRAPH <urn:kept> { ?s ?p ?o } }", False),
         ("INSERT DATA { GRAPH <urn:kept> { <urn:s> <urn:p:p> 1 } }", True),
-        ("INSERT { GRAPH ?g { ?s ?p 3 } } WHERE { GRAPH ?g { ?s ?p 1 } }", True),
+        ("INSERT { GRAPH ?g { ?s <urn:p:p> 3 } } WHERE { GRAPH ?g { ?s <urn:p:p> 1 } }", True),
         ("DROP GRAPH <urn:elsewhere>", False),
         ("COPY <urn:kept> TO <urn:elsewhere>", False),
         ("ADD <urn:elsewhere> TO <urn:kept>", True),
