@@ -79,7 +79,7 @@ def recorded_names(store: QuadStore, base: str | None) -> Names:
         SchemaMismatch: the recorded schema is newer than this program, or the base IRI is another.
     """
     recorded = None
-    for row in cast("ox.QuerySolutions", store.query(queries.bind("catalogue/identity"))):
+    for row in sorted(cast("ox.QuerySolutions", store.query(queries.bind("catalogue/identity"))), key=_by_terms):
         names = Names(row["base"].value)
         # data may contain such statements too; only those in the catalogue that this base IRI names are the record
         if (row["graph"], row["knowledgebase"]) != (names.catalogue, names.knowledge_base):
@@ -98,6 +98,10 @@ def recorded_names(store: QuadStore, base: str | None) -> Names:
             "leave the option out, or create another knowledge base."
         )
     return recorded
+
+
+def _by_terms(row: ox.QuerySolution) -> list[str]:
+    return [str(term) for term in row]
 
 
 def revision(store: QuadStore, names: Names) -> int:

@@ -18,6 +18,7 @@ from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.store.engine import engine, release
 from kgrag.store.locking import WriterLock
+from kgrag.vocab import KG, Names
 
 __all__ = ["OxigraphStore", "rehearsal_store"]
 
@@ -64,6 +65,7 @@ class OxigraphStore(CataloguedStore):
                 store = identity.open_folder(folder, read_only=read_only)
                 quads = EmbeddedQuads(store, folder=folder, read_only=read_only)
                 names = identity.recorded_names(quads, base)
+                _probe(store, names)
                 if read_only:
                     migrations.refuse_earlier(quads, names)
                 else:
@@ -88,6 +90,16 @@ class OxigraphStore(CataloguedStore):
 
     def _rehearsed(self, quads: Iterable[ox.Quad]) -> TripleStore:
         return rehearsal_store(quads, self._names.base)
+
+
+def _probe(store: ox.Store, names: Names) -> None:
+    """Read the revisions one by one: a query for the last one would collect the errors of a damaged block without end.
+
+    Raises:
+        RuntimeError: a block of them is damaged.
+    """
+    for _ in store.quads_for_pattern(None, KG.revision, None, names.catalogue):
+        pass
 
 
 def rehearsal_store(quads: Iterable[ox.Quad], base: str) -> TripleStore:
