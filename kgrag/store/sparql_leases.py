@@ -107,20 +107,23 @@ class SparqlLeases:
     def _read(self, resource: str) -> tuple[int, list[_Lease]]:
         """Return the highest number that there has been, and the leases; note what time it is on the server."""
         query = queries.bind("catalogue/leases", catalogue=self._catalogue, resource=resource_iri(resource))
-        before = time.monotonic()
         reply = self._connection.query(query)
+        read = time.monotonic()  # not before: what is counted from then is never ahead of the server's clock
         try:
             rows = list(cast("ox.QuerySolutions", ox.parse_query_results(BytesIO(reply.body), _JSON)))
         except (SyntaxError, ValueError) as error:
             raise StorageFailed(f"the reply of the server is not whole: {error}. Ask again.") from error
         if rows:
-            self._clock = datetime.fromisoformat(plain(rows[0]["now"])), before
+            self._clock = datetime.fromisoformat(plain(rows[0]["now"])), read
         leases = list(_leases(rows))
         numbers = [int(plain(row["fence"])) for row in rows if row["fence"] is not None]
         return max([0, *numbers, *(lease.number for lease in leases)]), leases
 
     def _now(self, resource: str) -> datetime:
-        """Return the time on the server, as it was last read and what has passed since."""
+        """Return the time on the server, as it was last read and what has passed since; what it takes to read is lost.
+
+        So a lease is taken from nobody before its end, and of two connections the slower one is not ahead.
+        """
         if self._clock is None:
             self._read(resource)
         if self._clock is None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pyoxigraph as ox
@@ -150,6 +151,21 @@ def leases(link: SparqlConnection) -> SparqlLeases:
 @served
 def test_leases_keep_the_rules_of_the_port_between_two_connections(links: list[Interrupted]) -> None:
     check_leases(leases(links[0]), leases(links[1]))
+
+
+@served
+def test_a_connection_that_is_slow_is_not_ahead_of_the_clock_of_the_server(
+    links: list[Interrupted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed, query = [0.0], links[0].query
+
+    def slow(text: str, **options: Any) -> Reply:
+        passed[0] += 5
+        return query(text, **options)
+
+    monkeypatch.setattr("kgrag.store.sparql_leases.time", SimpleNamespace(monotonic=lambda: passed[0]))
+    monkeypatch.setattr(links[0], "query", slow)
+    check_leases(leases(links[1]), leases(links[0]))
 
 
 @served
