@@ -2,6 +2,8 @@
 
 import errno
 import json
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +37,17 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFi
         return int(stop.value.code or 0), out, err
 
     return go
+
+
+def test_a_command_that_is_advised_is_for_the_base_in_use(run, tmp_path: Path) -> None:
+    run("update", "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } }", "--kb", "my base")
+    code, _, err = run("ask", "--method", "cg_rag", "Why?", "--kb", "my base")
+    advised = re.search("`kgrag (.*?)`", err)
+    assert code == 2
+    assert advised
+    _, _, said = run(*shlex.split(advised[1]))
+    assert "`kgrag --kb 'my base' ingest PATH`" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my base"]
 
 
 def test_each_command_is_loaded_from_the_module_that_is_said_to_have_it() -> None:

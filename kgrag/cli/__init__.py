@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from kgrag.cli.options import PART_DONE, Commands, remember
-from kgrag.cli.printing import set_loudness
+from kgrag.cli.printing import for_kb, set_loudness
 from kgrag.errors import BudgetSpent, KgragError, NothingToCheck, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
@@ -101,7 +101,8 @@ def main() -> None:
         )
         sys.exit(2)
     except KgragError as error:
-        typer.echo(f"{type(error).__name__}: {_as_typed(str(error), sys.argv[1:])}", err=True)
+        message = for_kb(_as_typed(str(error), sys.argv[1:]), sys.argv[1:])
+        typer.echo(f"{type(error).__name__}: {message}", err=True)
         sys.exit(_exit_code(error))
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import mul
 from typing import Any
 
 import typer
 
+from kgrag.late_patterns import late_re
 from kgrag.model import Answer, Hit, Place
 
-__all__ = ["answer_text", "counts_line", "note", "print_json", "progress_bar", "set_loudness", "with_price"]
+__all__ = ["answer_text", "counts_line", "for_kb", "note", "print_json", "progress_bar", "set_loudness", "with_price"]
+
+_ADVISED = late_re(r"((?<=[`(])|(?<=Next: )|(?<=&& ))kgrag (?=[a-z])(?!(?:demo|import|init)\b)(?![^`]*--kb)")
+"""The beginning of a command that a message advises; what is before a command that makes another base is left."""
 
 _SECONDS_BETWEEN_LINES = 5.0
 _MAX_OFF = 0.1
@@ -45,7 +50,19 @@ def set_loudness(level: int) -> None:
 def note(text: str) -> None:
     """Print to standard error what is not the result."""
     if not _quiet():
-        typer.echo(text, err=True)
+        typer.echo(for_kb(text, sys.argv[1:]), err=True)
+
+
+def for_kb(message: str, words: Sequence[str]) -> str:
+    """Return a message whose commands are for the knowledge base that the words of the command line name.
+
+    >>> for_kb("no graph yet. Run `kgrag build cg_rag` first.", ["ask", "--kb", "my kb", "Why?"])
+    "no graph yet. Run `kgrag --kb 'my kb' build cg_rag` first."
+    """
+    after = [value for word, value in zip(words, [*words[1:], ""], strict=True) if word == "--kb"]
+    joined = [word.removeprefix("--kb=") for word in words if word.startswith("--kb=")]
+    named = shlex.quote((after or joined)[-1]) if after or joined else ""
+    return _ADVISED.sub(lambda _: f"kgrag --kb {named} ", message) if named else message
 
 
 def _quiet() -> bool:
