@@ -116,7 +116,7 @@ def effect_of_update(kb: Wiring, sparql: str) -> UpdateEffect:
     """Return what an update would do, found on a copy of the store by hard links; nothing is changed.
 
     Raises:
-        InvalidSPARQL: as of ``run_update``.
+        InvalidSPARQL, InputError: as of ``run_update``.
         StorageFailed: no copy can be written.
     """
     store = kb.store
@@ -127,10 +127,11 @@ def effect_of_update(kb: Wiring, sparql: str) -> UpdateEffect:
     try:
         refuse_in_update(sparql)
         check_update(sparql)
+        text = with_declarations(sparql, prefixes)
+        _refuse_catalogue(text, store.names)
         with tempfile.TemporaryDirectory(prefix="effect-", dir=cache, ignore_cleanup_errors=True) as folder:
             copy = Path(folder, "store")
             store.snapshot(copy)
-            text = with_declarations(sparql, prefixes)
             return effect_on_copy(copy, text, names=store.names, prefixes=PREFIXES)
     except InvalidSPARQL as error:
         raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store), update=True) from error

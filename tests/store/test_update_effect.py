@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase
-from kgrag.errors import InvalidSPARQL
+from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.settings import Settings
 from kgrag.store.update_effect import difference
 from kgrag.testing import HashEmbedder
@@ -79,3 +79,10 @@ def test_a_wrong_update_is_refused_with_its_place(kb: KnowledgeBase) -> None:
         kb.effect("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> } }")
     with pytest.raises(InvalidSPARQL):
         kb.effect("LOAD <http://127.0.0.1:9/x>")
+
+
+def test_what_an_update_may_not_do_it_would_not_do_either(kb: KnowledgeBase) -> None:
+    update = "INSERT DATA { GRAPH <urn:kgrag:graph/catalogue> { <urn:a> <urn:p> 1 } }"
+    for run in (kb.update, kb.effect):
+        with pytest.raises(InputError, match="which kgrag keeps itself"):
+            run(update)
