@@ -36,7 +36,7 @@ from kgrag.server.request_log import record_of
 from kgrag.server.server_state import ServerState, address, state_of, writer_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
-from kgrag.server.write_gate import CHANGING_FUNCTIONS, PlannedUpdate, Recheck
+from kgrag.server.write_gate import PlannedUpdate, Recheck, changing_functions
 from kgrag.sparql.computed_terms import with_readable_terms
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
@@ -328,7 +328,7 @@ async def effect(request: HttpRequest) -> Response:
         if checked.may_write_own:
             state.dataset.refuse_own(own)
         if state.dataset.revision == revision:  # else it may have what somebody else wrote meanwhile
-            changing = sorted(CHANGING_FUNCTIONS.intersection(checked.words))
+            changing = changing_functions(checked.words)
             reply = {**found, "profile": Path(str(header["profile"])).stem, "changing": changing, "revision": revision}
             return JSONResponse(reply, headers={"ETag": etag, "Cache-Control": "no-store"})
     raise ServiceUnavailable("others write to the store all the time. Ask again later.")

@@ -27,12 +27,12 @@ from kgrag.server.served_data import ServedDataset
 from kgrag.server.streaming import collect_result
 from kgrag.store.rdf_files import is_ontology
 
-__all__ = ["CHANGING_FUNCTIONS", "PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate"]
+__all__ = ["PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate", "changing_functions"]
 
 _MAX_FINDINGS_IN_MESSAGE = 5
 _WARM_UP_SECONDS = 60.0
 """A process that audits imports much before its first verdict."""
-CHANGING_FUNCTIONS = frozenset({"NOW", "RAND", "STRUUID", "UUID"})
+_CHANGING_FUNCTIONS = ("NOW", "RAND", "STRUUID", "UUID")
 """Functions that return another value each time that an update is run."""
 _Refused = list[dict[str, Any]]
 """Ontologies that a write would make worse, as ``gate_program.judge`` returns them."""
@@ -69,6 +69,16 @@ class PlannedUpdate:
     searches: bool
     seconds: float | None
     words: Collection[str] = ()
+
+
+def changing_functions(words: Collection[str]) -> list[str]:
+    """Return the functions with another value in each run among the words of an update, which need no blank between.
+
+    >>> changing_functions({"SELECT", "BYRAND", "STRUUID"})
+    ['RAND', 'STRUUID']
+    """
+    ends = {next((name for name in _CHANGING_FUNCTIONS if word.endswith(name)), "") for word in words}
+    return sorted(ends - {""})
 
 
 class WriteGate:
@@ -126,7 +136,7 @@ class WriteGate:
             if not may_declare and not await self._has_ontology(graphs):
                 return []
             # the writer runs the update again: it must not do otherwise than what was judged
-            if changing := sorted(CHANGING_FUNCTIONS.intersection(update.words)):
+            if changing := changing_functions(update.words):
                 raise Problem(
                     422,
                     f"{', '.join(changing)}: run again, the update may write something else "
