@@ -25,8 +25,8 @@ import logging
 import math
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -130,13 +130,21 @@ class _Needles:
     runs: frozenset[str]
     lengths: frozenset[int]
     names: frozenset[str]
+    first_words: frozenset[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        first_words = {word for run in self.runs for word in WORDS.findall(run)[:1]}
+        object.__setattr__(self, "first_words", frozenset(first_words | self.names))
 
     def __len__(self) -> int:
         return len(self.runs) + len(self.names)
 
     def within(self, text: str) -> bool:
         """Return whether a text has any of them as words."""
-        return not self.names.isdisjoint(WORDS.findall(text.casefold())) or any(
+        words = WORDS.findall(text.casefold())
+        if self.first_words.isdisjoint(words):  # so it is with most of the terms of a store
+            return False
+        return not self.names.isdisjoint(words) or any(
             not self.runs.isdisjoint(runs(text, length)) for length in self.lengths
         )
 
@@ -309,7 +317,7 @@ def _source_texts(store: TripleStore) -> Iterator[str]:
     for graph, kind, *_ in rows:
         if kind in kinds:
             triples = list(store.triples(ox.NamedNode(graph)))
-            yield from (_text(term) for t in triples for term in (t.subject, t.predicate, t.object))
+            yield from map(_text, _terms(triples))
             # prompts have a title, or a path of headings, in front of a text
             headings = {_text(t.object) for t in triples if t.predicate in (DCTERMS.title, KG.heading)}
             texts = [_text(t.object) for t in triples if t.predicate == KG.text]
@@ -359,8 +367,21 @@ def _remove_answers(store: TripleStore, needles: _Needles) -> None:
 
 
 def _is_in(store: TripleStore, graph: ox.NamedNode, needles: _Needles) -> bool:
-    terms = (term for t in store.triples(graph) for term in (t.subject, t.predicate, t.object))
-    return any(needles.within(_text(term)) for term in terms)
+    return any(needles.within(_text(term)) for term in _terms(store.triples(graph)))
+
+
+def _terms(triples: Iterable[ox.Triple]) -> Iterator[Term]:
+    """Yield the terms of a graph, each predicate once, and a subject once for triples that follow each other."""
+    subject: Term | None = None
+    predicates: set[ox.NamedNode] = set()
+    for triple in triples:
+        if triple.subject != subject:
+            subject = triple.subject
+            yield subject
+        if triple.predicate not in predicates:
+            predicates.add(triple.predicate)
+            yield triple.predicate
+        yield triple.object
 
 
 def _write_vectors(spaces: VectorSpaces) -> None:

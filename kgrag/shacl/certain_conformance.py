@@ -11,7 +11,7 @@ Query read: ``shacl/subclasses``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -46,33 +46,45 @@ def uncertain(constraints: Sequence[Constraint], store: TripleStore) -> list[Con
     return [constraint for constraint in constraints if not look.keeps(constraint)]
 
 
+_Stated = Mapping[ox.NamedNode, list[Term]]
+
+
 class _Graph:
     """The triples of a graph: subject -> property -> objects, and class -> instances."""
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
-        self.nodes: defaultdict[Term, defaultdict[ox.NamedNode, list[Term]]] = defaultdict(lambda: defaultdict(list))
-        self.instances: defaultdict[Term, list[Term]] = defaultdict(list)
+        nodes: defaultdict[Term, defaultdict[ox.NamedNode, list[Term]]] = defaultdict(lambda: defaultdict(list))
+        self.instances: defaultdict[Term, set[Term]] = defaultdict(set)
         for triple in triples:
-            self.nodes[triple.subject][triple.predicate].append(triple.object)
+            nodes[triple.subject][triple.predicate].append(triple.object)
             if triple.predicate == RDF.type:
-                self.instances[triple.object].append(triple.subject)
+                self.instances[triple.object].add(triple.subject)
+        self._nodes: Mapping[Term, _Stated] = nodes
+        self._focus: dict[int, dict[Term, _Stated]] = {}
 
-    def focus_nodes(self, target: Target, classes: Iterable[ox.NamedNode]) -> Collection[Term]:
+    def focus(self, target: Target) -> Mapping[Term, _Stated]:
+        """Return what is stated of each focus node; a target has many constraints, and is looked for once."""
         if not (target.classes or target.subjects_of):
-            return self.nodes.keys()
-        found = {node for name in classes for node in self.instances.get(name, ())}
-        return found.union(
-            node for name in target.subjects_of for node, properties in self.nodes.items() if name in properties
-        )
+            return self._nodes
+        if id(target) not in self._focus:
+            found = {node for name in target.classes for node in self.instances.get(name, ())}
+            found.update(node for name in target.subjects_of for node, stated in self._nodes.items() if name in stated)
+            self._focus[id(target)] = {node: self._nodes[node] for node in found}
+        return self._focus[id(target)]
 
 
 class _Look:
-    """The graphs of a store by their kind."""
+    """The graphs of a store by their kind.
+
+    What is remembered of a target is under its ``id``: its hash is that of every IRI in it, and it outlives the look.
+    """
 
     def __init__(self, store: TripleStore) -> None:
         self._store = store
         self._graphs: dict[Term, _Graph] = {}
         self._of_kind = self._graph(store.names.catalogue).instances
+        self._of_target: dict[int, set[Term]] = {}
+        self._read: dict[int, list[_Graph]] = {}
         self._below: defaultdict[Any, list[Any]] = defaultdict(list)
         for sub, wanted in store.select(queries.bind("shacl/subclasses", merged=())):
             self._below[wanted].append(sub)
@@ -86,7 +98,10 @@ class _Look:
     def keeps(self, constraint: Constraint) -> bool:
         """Return whether a constraint is kept for certain."""
         target = constraint.target
-        graphs = {graph for kind in target.kinds for graph in self._of_kind.get(kind, ())}
+        graphs = self._of_target.get(id(target))
+        if graphs is None:
+            graphs = {graph for kind in target.kinds for graph in self._of_kind.get(kind, ())}
+            self._of_target[id(target)] = graphs
         if target.kinds and not graphs:
             return True
         test = _test(constraint)
@@ -94,21 +109,23 @@ class _Look:
             return False
         if any(name in self._below for name in target.classes):
             return False
-        return all(self._in_graph(graph, constraint, test) for graph in graphs if isinstance(graph, ox.NamedNode))
+        if id(target) not in self._read:
+            self._read[id(target)] = [self._graph(graph) for graph in graphs if isinstance(graph, ox.NamedNode)]
+        return all(_in_graph(graph, constraint, test) for graph in self._read[id(target)])
 
-    def _in_graph(self, name: ox.NamedNode, constraint: Constraint, test: Callable[[Values], bool]) -> bool:
-        graph = self._graph(name)
-        nodes = graph.focus_nodes(constraint.target, constraint.target.classes)
-        if constraint.component == "closed":
-            return all(test(graph.nodes[node].keys()) for node in nodes)
-        if not constraint.path:
-            return all(test((node,)) for node in nodes)
-        (path,) = constraint.path
-        assert isinstance(path, ox.NamedNode)
-        if constraint.component == "class":
-            typed = graph.instances.get(constraint.values["wanted"], ())
-            return all(value in typed for node in nodes for value in graph.nodes[node].get(path, ()))
-        return all(test(graph.nodes[node].get(path, ())) for node in nodes)
+
+def _in_graph(graph: _Graph, constraint: Constraint, test: Callable[[Values], bool]) -> bool:
+    focus = graph.focus(constraint.target)
+    if constraint.component == "closed":
+        return all(test(stated.keys()) for stated in focus.values())
+    if not constraint.path:
+        return all(test((node,)) for node in focus)
+    (path,) = constraint.path
+    assert isinstance(path, ox.NamedNode)
+    if constraint.component == "class":
+        typed = graph.instances.get(constraint.values["wanted"], ())
+        return all(value in typed for stated in focus.values() for value in stated.get(path, ()))
+    return all(test(stated.get(path, ())) for stated in focus.values())
 
 
 def _test(constraint: Constraint) -> Callable[[Values], bool] | None:

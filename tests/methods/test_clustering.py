@@ -10,6 +10,7 @@ import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgrag.methods.sire_rag import clustering
 from kgrag.methods.sire_rag.clustering import Clustering, clusters
 
 
@@ -51,18 +52,31 @@ def test_a_text_between_two_kinds_may_be_in_both() -> None:
 
 
 def test_what_fits_mixtures_is_loaded_before_its_threads_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit reaches the libraries that are loaded by then: threads that wait for each other take tenfold the time."""
-    loaded = []
+    """A limit reaches the libraries that are loaded by then: threads that wait for each other take tenfold the time.
 
-    @contextlib.contextmanager
-    def limited(*, limits: int) -> Iterator[None]:
-        loaded.append("sklearn.mixture" in sys.modules)
-        yield
+    They are looked for once in a process: that walks all that is loaded.
+    """
+    found, limited = [], []
+
+    class Pools:
+        def __init__(self) -> None:
+            found.append("sklearn.mixture" in sys.modules)
+
+        @contextlib.contextmanager
+        def limit(self, *, limits: int) -> Iterator[None]:
+            limited.append(limits)
+            yield
 
     monkeypatch.delitem(sys.modules, "sklearn.mixture", raising=False)
-    monkeypatch.setattr(threadpoolctl, "threadpool_limits", limited)
-    clusters(blobs(2, 12), [1] * 24)
-    assert loaded == [True]
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Pools)
+    clustering._thread_pools.cache_clear()
+    try:
+        clusters(blobs(2, 12), [1] * 24)
+        clusters(blobs(2, 12), [1] * 24)
+    finally:
+        clustering._thread_pools.cache_clear()
+    assert found == [True]
+    assert limited == [1, 1]
 
 
 def test_a_length_for_each_vector_is_wanted() -> None:

@@ -23,9 +23,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["Clustering", "clusters"]
 
@@ -70,10 +75,6 @@ def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering
     >>> clusters([[1.0, 0.0], [0.9, 0.1]], [5, 5], Clustering(tokens=5))
     [[0], [1]]
     """
-    # before the limit is set, which reaches the libraries that are loaded by then: the first call of a process had none
-    import sklearn.mixture  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
     rows = np.asarray(vectors, dtype=np.float64)
     if len(rows) != len(tokens):
         raise ValueError(f"there are {len(rows)} vectors, but {len(tokens)} lengths. Pass one length per vector.")
@@ -82,11 +83,20 @@ def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering
     settings = settings or Clustering()
     lengths = np.asarray(tokens)
     distinct: set[tuple[int, ...]] = set()
-    with threadpool_limits(limits=1):
+    with _thread_pools().limit(limits=1):
         for wide in _mixture(rows, np.arange(len(rows)), settings):
             for narrow in _mixture(rows, wide, settings):
                 distinct |= {tuple(part.tolist()) for part in _within_limit(rows, narrow, lengths, settings)}
     return [list(members) for members in sorted(distinct)]
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of the libraries that fit mixtures; finding them walks all that the process loaded."""
+    import sklearn.mixture  # noqa: F401 - first, because only pools of what is loaded by now are found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _within_limit(
