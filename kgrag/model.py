@@ -116,7 +116,8 @@ class Document:
 class Chunk:
     """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
 
-    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document.
+    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document,
+    ``heading_breaks`` the headings of sections in it that have others than ``heading``.
     """
 
     text: str
@@ -127,11 +128,12 @@ class Chunk:
     heading: str = ""
     page: int = 0
     page_breaks: tuple[tuple[int, int], ...] = ()
+    heading_breaks: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a person can open a span: its document, the page that it begins on, and the section of its passage.
+    """Where a person can open a span: its document, and the page and the section that it begins in.
 
     ``locations`` are the places that hold the document (files, with ``#id`` behind for a record), ``url`` is its web
     address, ``metadata`` what its source says of it. "", () and page 0 mean that there is none.

@@ -111,8 +111,9 @@ KG = _Namespace(
     # properties
     "about anchors asked baseIRI byUpdate checksum cites comment completions confidence content contentHash "
     "decision default "
-    "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
-    "languageTag layer leaves leftOut level lexicalDatatype lexicalForm lineage link location marker mentions method "
+    "derived dropped end forgets fromChunk hasChild heading headingBreak inputTokens intendedGraph intendedKind key "
+    "keyTerm languageTag layer leaves leftOut level lexicalDatatype lexicalForm lineage link location marker mentions "
+    "method "
     "missing model notResolved notStated onProperty order outputTokens page pageBreak parameters promptHash "
     "publication queryText question quote readFrom removedKind revision root schemaVersion sentence size sourceKind "
     "sparql stale start synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit "

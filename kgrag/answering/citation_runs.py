@@ -3,16 +3,20 @@
 A model quotes the words that it used: "Keeper Ann Lee shut", "for eleven days in April". Read alone, such pieces leave
 open what was shut, or what a setting is called whose default they have; what stands between them says it. Whole
 sentences stay apart.
+
+Names alone ("Rye, Hill Zone") say nothing of each other. They are cited with their sentence; a row of a table with the
+header of its columns; and an item of a list with the line that introduces it, or a heading with the sentence below it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgrag.answering.source_sentences import SourceChunk, touched
+from kgrag.late_patterns import late_regex
 from kgrag.model import Citation
-from kgrag.text.sentences import words
+from kgrag.text.sentences import split, word_set, words
 
 __all__ = ["in_runs"]
 
@@ -21,6 +25,10 @@ _MAX_GAP = 250
 _MIN_WORDS_ALONE = 4
 _MAX_RUN = 700
 """Characters of what citations are joined into, at most."""
+_BETWEEN_CELLS = " | "
+_BETWEEN_NAMES = word_set("a an and at by de del der die du for from in la le of on or the to und van von with y")
+_WORD = late_regex(r"[\p{L}\p{M}]+")
+_LETTER_WITHOUT_CASE = late_regex(r"\p{Lo}")
 
 
 def in_runs(citations: Sequence[Citation], sources: Mapping[str, SourceChunk]) -> tuple[Citation, ...]:
@@ -38,7 +46,77 @@ def in_runs(citations: Sequence[Citation], sources: Mapping[str, SourceChunk]) -
         else:
             runs.append([one])
     joined = {one: whole for run in runs for whole in [_joined(run, sources[run[0].chunk])] for one in run}
-    return tuple(dict.fromkeys(joined.get(one, one) for one in citations))
+    whole = list(dict.fromkeys(joined.get(one, one) for one in citations))
+    told = [each for one in whole for each in (_telling(one, sources[one.chunk]) if one in joined.values() else [one])]
+    return tuple(one for one in dict.fromkeys(told) if not any(_is_within(one, other) for other in told))
+
+
+def _telling(one: Citation, source: SourceChunk) -> Iterator[Citation]:
+    """Yield a citation with the words around that it needs to say something, those further off before it."""
+    place = one.start - source.span.start, one.end - source.span.start
+    row = _line(source.text, place[0])
+    if _BETWEEN_CELLS in source.text[slice(*row)] and "\n" not in one.quote:
+        header = _header(source.text, row)
+        if header is not None and row[0] - header[1] > 1:
+            yield _at(one, source, header)
+        adjacent = header is not None and row[0] - header[1] <= 1
+        yield _at(one, source, (header[0] if header and adjacent else row[0], row[1]))
+    elif _says_something(one.quote):
+        yield one
+    else:
+        yield _at(one, source, _saying(source.text, place))
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text is more than names: it has a word in small letters that is not only between names.
+
+    >>> _says_something("Rye and Oats, Hill Zone"), _says_something("Rye grows in the Hill Zone")
+    (False, True)
+    """
+    small = (word for word in _WORD.findall(text) if word[0].islower())
+    return _LETTER_WITHOUT_CASE.search(text) is not None or any(word not in _BETWEEN_NAMES for word in small)
+
+
+def _saying(text: str, place: tuple[int, int]) -> tuple[int, int]:
+    """Return a place that says something with that of names: its sentence, else up to the line that is about it."""
+    spans = [span for span in split(text) if span[0] < place[1] and span[1] > place[0]]
+    start, end = min([place[0], *(first for first, _ in spans)]), max([place[1], *(last for _, last in spans)])
+    if _says_something(text[start:end]):
+        return start, end
+    for first, last in reversed([span for span in split(text) if span[1] <= start]):
+        if _says_something(text[first:last]):
+            paragraphs = text[last:start].count("\n\n")  # the items of a list are one
+            if paragraphs <= text[first:last].endswith(":") and end - first <= _MAX_RUN:
+                return first, end
+            break
+    below = next((span for span in split(text) if span[0] >= end), None)
+    if below is not None and _says_something(text[slice(*below)]) and below[1] - start <= _MAX_RUN:
+        return start, below[1]
+    return place
+
+
+def _line(text: str, at: int) -> tuple[int, int]:
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    return start, end if end >= 0 else len(text)
+
+
+def _header(text: str, row: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the first line of the table that a row is in, where that has no number; None for none, or the row."""
+    first = row
+    while first[0] > 0 and _BETWEEN_CELLS in text[slice(*(above := _line(text, first[0] - 1)))]:
+        first = above
+    is_header = first != row and not any(character.isdigit() for character in text[slice(*first)])
+    return first if is_header else None
+
+
+def _at(one: Citation, source: SourceChunk, place: tuple[int, int]) -> Citation:
+    start, end = place
+    return replace(one, quote=source.text[start:end], start=source.span.start + start, end=source.span.start + end)
+
+
+def _is_within(one: Citation, other: Citation) -> bool:
+    same = one.chunk == other.chunk and not one.derived and not other.derived and one != other
+    return same and other.start <= one.start and one.end <= other.end
 
 
 def _is_fragment(one: Citation, sources: Mapping[str, SourceChunk]) -> bool:
@@ -57,5 +135,5 @@ def _is_near(run: Sequence[Citation], one: Citation) -> bool:
 
 
 def _joined(run: Sequence[Citation], source: SourceChunk) -> Citation:
-    start, end = run[0].start, max(one.end for one in run)
-    return replace(run[0], quote=source.text[start - source.span.start : end - source.span.start], start=start, end=end)
+    first = source.span.start
+    return _at(run[0], source, (run[0].start - first, max(one.end for one in run) - first))

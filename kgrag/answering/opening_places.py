@@ -51,9 +51,14 @@ def _with_places(hits: Sequence[Hit], places: Mapping[str, StoredPassage]) -> li
 
 
 def _place_of(span: Span | Citation, places: Mapping[str, StoredPassage]) -> Place | None:
-    """Return where a span can be opened: at the page that it begins on, which may be a later one of its passage."""
+    """Return where a span can be opened: page and section that it begins in may be later ones of its passage."""
     found = places.get(span.chunk)
     if found is None:
         return None
     page = max((each for each in found.page_breaks if each[0] <= span.start), default=(0, found.place.page))[1]
-    return found.place if page == found.place.page else replace(found.place, page=page)
+    is_whole = (span.start, span.end) == (found.span.start, found.span.end)
+    begun = [] if is_whole else [each for each in found.heading_breaks if each[0] <= span.start]
+    heading = max(begun, default=(0, found.place.heading))[1]
+    if (page, heading) == (found.place.page, found.place.heading):
+        return found.place
+    return replace(found.place, page=page, heading=heading)

@@ -320,6 +320,7 @@ def _source_texts(store: TripleStore) -> Iterator[str]:
             yield from map(_text, _terms(triples))
             # prompts have a title, or a path of headings, in front of a text
             headings = {_text(t.object) for t in triples if t.predicate in (DCTERMS.title, KG.heading)}
+            headings |= {_text(t.object).partition(" ")[2] for t in triples if t.predicate == KG.headingBreak}
             texts = [_text(t.object) for t in triples if t.predicate == KG.text]
             yield from (f"{heading} {text}" for heading in headings for text in texts)
 

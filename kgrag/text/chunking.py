@@ -83,8 +83,8 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     blocks = code_blocks(document.text, document.code)
     for stretch in _stretches(document, text, tokens):
         for start, end, size in _pieces(text, stretch, tokens, rows, blocks):
-            piece, pages = document.text[start:end], stretch.pages_between(start, end)
-            chunks.append(Chunk(piece, start, end, len(chunks), size, stretch.heading, *pages))
+            piece, places = document.text[start:end], stretch.places(start, end)
+            chunks.append(Chunk(piece, start, end, len(chunks), size, *places))
     return chunks
 
 
@@ -188,23 +188,61 @@ def _patterns(border: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     return token, regex.compile(rf"(?w){border}")
 
 
+_PageBreaks = tuple[tuple[int, int], ...]
+_HeadingBreaks = tuple[tuple[int, str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Stretch:
     """A stretch of text that chunks fill: one section, or small ones joined.
 
-    ``page`` is the first one that is known, ``page_breaks`` where others begin, and which.
+    ``page`` is the first one that is known, ``page_breaks`` where others begin, and which; likewise headings.
     """
 
     start: int
     end: int
     heading: str
     page: int
-    page_breaks: tuple[tuple[int, int], ...] = ()
+    page_breaks: _PageBreaks = ()
+    heading_breaks: _HeadingBreaks = ()
 
-    def pages_between(self, start: int, end: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Return the page on which a piece begins, and where in it other pages do."""
-        page = next((page for at, page in reversed(self.page_breaks) if at <= start), self.page)
-        return page, tuple((at, page) for at, page in self.page_breaks if start < at < end)
+    def places(self, start: int, end: int) -> tuple[str, int, _PageBreaks, _HeadingBreaks]:
+        """Return heading and page with which a piece begins, and where in it other pages and headings do."""
+        pages = [each for each in self.page_breaks if each[0] <= start]
+        # The first piece is found by the heading of its stretch, which that of its first lines may only lead to.
+        is_first = not any(at < start for at, _ in self.heading_breaks)
+        headings = [] if is_first else [each for each in self.heading_breaks if each[0] <= start]
+        return (
+            headings[-1][1] if headings else self.heading,
+            pages[-1][1] if pages else self.page,
+            tuple(each for each in self.page_breaks if start < each[0] < end),
+            tuple(each for each in self.heading_breaks[len(headings) :] if start <= each[0] < end),
+        )
+
+    @classmethod
+    def of(cls, sections: Sequence[Section], text: str) -> _Stretch:
+        """Return one stretch with heading and page of its first section, or of those nested directly under that."""
+        chosen = sections[0]
+        for section in sections[1:]:
+            if not chosen.heading or section.heading.startswith(f"{chosen.heading} > "):
+                chosen = Section(chosen.start, chosen.end, section.heading, chosen.page or section.page)
+            else:
+                break
+        paged = [section for section in sections if section.page]
+        breaks = tuple((b.start, b.page) for a, b in pairwise(paged) if a.page != b.page)
+        first = paged[0].page if paged else 0
+        headings = tuple(_heading_breaks(sections, text, chosen.heading))
+        return cls(sections[0].start, sections[-1].end, chosen.heading, chosen.page or first, breaks, headings)
+
+
+def _heading_breaks(sections: Iterable[Section], text: str, heading: str) -> Iterator[tuple[int, str]]:
+    """Yield where other headings than the one before begin, without first sections that are one line: their heading."""
+    is_leading = True
+    for section in sections:
+        is_leading = is_leading and "\n" not in text[section.start : section.end].strip()
+        if section.heading != heading and not (is_leading and heading.startswith(section.heading)):
+            heading = section.heading
+            yield section.start, heading
 
 
 def _stretches(document: Document, text: _TokenizedText, tokens: int) -> Iterator[_Stretch]:
@@ -216,10 +254,10 @@ def _stretches(document: Document, text: _TokenizedText, tokens: int) -> Iterato
         growing.append(section)
         if sum(1 for _ in islice(text.spans(growing[0].start, section.end), least)) == least:
             if complete:
-                yield _joined(complete)
+                yield _Stretch.of(complete, document.text)
             complete, growing = growing, []
     if complete or growing:
-        yield _joined([*complete, *growing])
+        yield _Stretch.of([*complete, *growing], document.text)
 
 
 def _covering(document: Document, text: _TokenizedText) -> Iterator[Section]:
@@ -243,20 +281,6 @@ def _tables(sections: Iterable[Section]) -> Iterator[Section]:
     for (heading, page, whole), group in groupby(sections, key=lambda each: (each.heading, each.page, each.whole)):
         rows = list(group)
         yield from [Section(rows[0].start, rows[-1].end, heading, page)] if whole else rows
-
-
-def _joined(sections: Sequence[Section]) -> _Stretch:
-    """Return one stretch with heading and page of its first section, or of those nested directly under that."""
-    chosen = sections[0]
-    for section in sections[1:]:
-        if not chosen.heading or section.heading.startswith(f"{chosen.heading} > "):
-            chosen = Section(chosen.start, chosen.end, section.heading, chosen.page or section.page)
-        else:
-            break
-    paged = [section for section in sections if section.page]
-    breaks = ((b.start, b.page) for a, b in pairwise(paged) if a.page != b.page)
-    first = paged[0].page if paged else 0
-    return _Stretch(sections[0].start, sections[-1].end, chosen.heading, chosen.page or first, tuple(breaks))
 
 
 def _pieces(

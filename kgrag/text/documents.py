@@ -193,6 +193,8 @@ def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> I
         yield ox.Triple(iri, KG.page, number(piece.page))
     for at, page_number in piece.page_breaks:
         yield ox.Triple(iri, KG.pageBreak, ox.Literal(f"{at} {page_number}"))
+    for at, heading in piece.heading_breaks:
+        yield ox.Triple(iri, KG.headingBreak, ox.Literal(f"{at} {heading}"))
 
 
 def _link_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:

@@ -34,12 +34,13 @@ _Statements = dict[str, list[Term]]
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A chunk: its text, its span, where it can be opened, and the characters in it at which later pages begin."""
+    """A chunk: text, span, where it can be opened, and at which characters in it later pages and sections begin."""
 
     text: str
     span: Span
     place: Place
     page_breaks: tuple[tuple[int, int], ...] = ()
+    heading_breaks: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -169,9 +170,14 @@ def _passage(chunk: str, own: _Statements, document: Place) -> StoredPassage | N
         return None
     place = replace(document, page=int(_text(own, KG.page) or 0), heading=_text(own, KG.heading))
     span = Span(chunk=chunk, document=_text(own, DCTERMS.isPartOf), start=int(start), end=int(end))
-    stated = (plain(value).partition(" ") for value in own.get(KG.pageBreak.value, ()))
-    breaks = sorted((int(at), int(page)) for at, _, page in stated)
-    return StoredPassage(_text(own, KG.text), span, place, tuple(breaks))
+    pages = tuple((at, int(page)) for at, page in _breaks(own, KG.pageBreak))
+    return StoredPassage(_text(own, KG.text), span, place, pages, tuple(_breaks(own, KG.headingBreak)))
+
+
+def _breaks(own: _Statements, predicate: ox.NamedNode) -> list[tuple[int, str]]:
+    """Return at which characters something begins, in order, and what."""
+    stated = (plain(value).partition(" ") for value in own.get(predicate.value, ()))
+    return sorted((int(at), what) for at, _, what in stated)
 
 
 def _text(statements: _Statements, predicate: ox.NamedNode) -> str:

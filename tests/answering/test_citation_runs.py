@@ -1,5 +1,7 @@
 """Citations of one sentence that stand near each other are one run of the text."""
 
+import pytest
+
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.source_sentences import SourceChunk
 from kgrag.model import Citation, Span
@@ -34,3 +36,41 @@ def test_words_of_a_model_and_other_chunks_stay_as_they_are() -> None:
 def test_a_piece_within_another_is_not_cited_again() -> None:
     pieces = [citation("When no gate moves. The default is 22 to 6."), citation("no gate moves")]
     assert in_runs(pieces, {"urn:c": SOURCE}) == (pieces[0],)
+
+
+LINES = """Crops of zones
+
+Dr Lee visited Hull. He went home.
+
+In this year the zones grew:
+
+* Rye, Hill Zone
+* Oats, Coast Zone
+
+Crop | Zone | Yield
+Rye | Hill Zone | 20
+Oats | Coast Zone | 21
+
+Barley, Lake Zone
+
+It is sown there since May.
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("Lee visited Hull", ["Lee visited Hull"]),
+        ("Dr Lee", ["Dr Lee visited Hull."]),
+        ("Oats, Coast Zone", ["In this year the zones grew:\n\n* Rye, Hill Zone\n* Oats, Coast Zone"]),
+        ("Rye | Hill Zone", ["Crop | Zone | Yield\nRye | Hill Zone | 20"]),
+        ("Coast Zone | 21", ["Crop | Zone | Yield", "Oats | Coast Zone | 21"]),
+        ("Barley, Lake Zone", ["Barley, Lake Zone\n\nIt is sown there since May."]),
+    ],
+)
+def test_names_alone_are_cited_with_what_says_something_of_them(quote: str, expected: list[str]) -> None:
+    start = LINES.index(quote)
+    source = SourceChunk(LINES, Span("urn:c", "urn:d", 0, len(LINES)))
+    found = in_runs([Citation(quote, "urn:d", "urn:c", start, start + len(quote))], {"urn:c": source})
+    assert [one.quote for one in found] == expected
+    assert all(LINES[one.start : one.end] == one.quote for one in found)

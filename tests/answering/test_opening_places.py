@@ -55,6 +55,15 @@ def test_a_citation_carries_where_it_can_be_opened(kb: KnowledgeBase) -> None:
     assert [span.place for hit in answer.hits for span in hit.sources] == [_PLACE]
 
 
+def test_a_citation_has_the_heading_of_its_own_section_where_small_ones_share_a_chunk() -> None:
+    canal = _TEXT.index("The canal")
+    sections = (Section(0, canal, "Cereals"), Section(canal, len(_TEXT), "Canals"))
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        ingestion.ingest([replace(_MANUAL, sections=sections)], store=kb.store)
+        cited = [*kb.ask(_QUESTION).citations, *kb.ask("When is barley sown?").citations]
+    assert [one.place.heading for one in cited if one.place] == ["Canals", "Cereals"]
+
+
 def test_a_document_at_two_locations_has_both() -> None:
     with KnowledgeBase(embedder=HashEmbedder()) as kb:
         ingestion.ingest([_MANUAL, replace(_MANUAL, location="/copy/sowing.pdf")], store=kb.store)

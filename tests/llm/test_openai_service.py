@@ -200,7 +200,7 @@ def test_json_without_its_end_is_sent_back_once_and_then_cut_though_the_service_
     assert (completion.data, completion.finish) == (None, "length")
     assert completion.problem == "the reply ends before its JSON does"
     repair = server.requests[-1].body["messages"][-1]["content"]
-    assert "it ends after 13 characters" in repair and "About as much fits" in repair
+    assert "too long: it was cut after 13 characters" in repair and "About as much fits" in repair
 
 
 def test_json_without_its_end_is_not_sent_back_where_it_is_asked_for_in_parts():

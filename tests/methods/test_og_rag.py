@@ -335,6 +335,36 @@ def test_a_sentence_whose_reply_is_cut_is_pending_and_the_rest_is_kept(make):
     assert second.build().counts["unchanged"] == 1
 
 
+def test_builds_heal_whatever_replies_lacked_and_pay_for_each_whole_reply_once(make):
+    texts = {name: LONG.replace("Crop", f"{name}Crop") for name in ("Cut", "Half", "Refused", "Withheld", "Whole")}
+    faults = {
+        "Cut": Completion("", problem="the reply was cut", finish="length"),
+        "Half": Completion('{"@graph": [{"@type": "crop", "na'),
+        "Refused": Completion("I cannot do that."),
+        "Withheld": Completion("", problem="the content filter withheld the reply", finish="content_filter"),
+    }
+    faulty, paid = True, []
+
+    def said(prompt):
+        text = prompt.variables["text"]
+        if faulty and (fault := next((faults[name] for name in faults if name in text), None)):
+            return fault
+        paid.append(text)
+        return listed(text)
+
+    method = make(said, texts=texts)
+    first = method.build()
+    assert first.counts["pending"] == len(first.pending) >= len(faults)
+    assert paid == [texts["Whole"]]
+    faulty = False
+    assert method.build().pending == ()
+    whole = "".join(paid)
+    assert sorted(set(paid)) == sorted(paid)
+    assert [whole.count(f"Crop{n} is") for n in range(16)] == [len(texts)] * 16
+    asked = len(paid)
+    assert (method.build().counts["pending"], len(paid)) == (0, asked)
+
+
 def test_a_reply_that_was_withheld_leaves_its_window_pending_and_nothing_in_quarantine(make):
     withheld = Completion("", problem="the content filter withheld the reply", finish="content_filter")
     method = make(ScriptedModel({"og_rag/map": [withheld, reply(CROPS[0])]}), texts={"Rye": TEXTS["Rye"]})

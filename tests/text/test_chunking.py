@@ -224,6 +224,14 @@ def test_a_chunk_knows_the_pages_that_begin_in_it() -> None:
     assert [(part.page, part.page_breaks) for part in parts] == [(1, ((8, 3),)), (3, ())]
 
 
+def test_a_chunk_of_small_sections_knows_where_each_heading_begins() -> None:
+    text = "Crops\n\nOats\n\nSown in May.\n\nRye\n\nSown in June. Cut in July, when it is dry."
+    rye = text.index("Rye")
+    sections = (Section(0, 7, "Crops"), Section(7, rye, "Crops > Oats"), Section(rye, len(text), "Crops > Rye"))
+    (whole,) = chunk(Document(text, sections=sections), tokens=60)
+    assert (whole.heading, whole.heading_breaks) == ("Crops > Oats", ((rye, "Crops > Rye"),))
+
+
 def test_a_tiny_section_joins_the_one_nested_in_it_and_takes_its_heading() -> None:
     text = "Crops\n\nSoybean\n\nIt is sown in June."
     sections = (Section(0, 7, "Crops"), Section(7, 35, "Crops > Soybean"))

@@ -47,10 +47,13 @@ _TECHNICAL_META = late_re(
     r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BOX_ELEMENTS = word_set("aside blockquote details div section")
+_BOX = late_re(r"admonition.*|alert|attention|callout|caution|danger|hint|important|note|notice|seealso|tip|warning")
 _LAYOUT = -1
 """In place of a count of cells: the table only places parts of the page, as one with a heading in a cell does. What
 such a cell contains is read as blocks, not as one line of a row."""
 
+_NO_BOX = -1
 _RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SIGNED_NUMBER = late_re(r"[+\-\u2212]?[0-9]+[+\-\u2212]?")
 _HIDDEN = word_set("iframe noscript script style svg template title")
@@ -176,6 +179,7 @@ class _PageText:
         self._base = ""
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
         self._cell = ""  # the element of the cell that began last
+        self._boxes: list[int] = []  # for each open element that may be a box, the headings before it, or _NO_BOX
         self._level = 0
         self._heading: list[str] = []
         self._heading_start = 0
@@ -216,6 +220,7 @@ class _PageText:
         if not self._whole:
             self._enter(tag, attributes)
         self._mark(tag, attributes)
+        self._open_box(tag, attributes)
         if tag == "pre":
             self._verbatim += 1
         elif tag == "sup":
@@ -247,10 +252,22 @@ class _PageText:
             self._close_heading()
         elif tag == "a":
             self._close_hyperlink()
+        self._close_box(tag)
         if any(region.tag == tag for region in self._open[-1:]):
             self._leave(self._open.pop())
         if tag != "br":
             self._break(tag)
+
+    def _open_box(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _BOX_ELEMENTS:
+            is_box = any(map(_BOX.fullmatch, attributes.get("class", "").lower().split()))
+            self._boxes.append(len(self.headings) if is_box else _NO_BOX)
+
+    def _close_box(self, tag: str) -> None:
+        """Forget the only heading of a box ("Note"): what follows the box is not about it."""
+        headings = self._boxes.pop() if tag in _BOX_ELEMENTS and self._boxes else _NO_BOX
+        if headings != _NO_BOX and len(self.headings) == headings + 1 and self.headings[-1].level > 1:
+            self.headings.pop()
 
     def _close_code(self) -> None:
         self._verbatim = max(0, self._verbatim - 1)

@@ -122,6 +122,14 @@ def test_headings_of_html_are_sections(make: Make) -> None:
     ]
 
 
+def test_the_only_heading_of_a_box_is_no_section(make: Make) -> None:
+    box = '<div class="note"><h3 class="title">Note</h3><p>Frost harms it.</p></div>'
+    page = f"<h1>Rye</h1><h2>Sowing</h2><p>Sow in May.</p>{box}<p>Weed twice.</p>"
+    assert [heading for heading, _ in parts(only(make("a.html", page)))] == ["Rye", "Rye > Sowing"]
+    wrapped = f'<div class="note"><h1>Rye</h1><h2>Sowing</h2><p>Sow in May.</p></div>{box}'
+    assert [heading for heading, _ in parts(only(make("b.html", wrapped)))] == ["Rye", "Rye > Sowing"]
+
+
 def test_a_table_with_a_heading_in_a_cell_places_text_and_a_table_within_it_has_rows(make: Make) -> None:
     rows = "<table><tr><th><h4>Key</h4></th><th>Use</th></tr><tr><td><p>a</p></td><td><p>b</p></td></tr></table>"
     page = f"<table><tr><td><h3>One</h3><p>First.</p>{rows}<p>Last.</p></td><td>Side</td></tr></table>"
