@@ -45,6 +45,7 @@ from kgrag.llm.extractive.sentence_ranking import (
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
+from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.text.sentences import words
 
@@ -218,14 +219,16 @@ def _in_language(
     English questions.
     """
     known = frozenset(words(asked))
-    rows = _with_first(rows, lambda text: value_lacking_in(asked, text, language, known))
+    rows = _with_first(rows, lambda one: _lacking_in(asked, one, language, known))
     if not rows:
         return _unknown(rows, "")
     term_asked = asked_in(asked, language).kind == "text"
     candidates = list(_prose_candidates(question, rows, term_asked=term_asked))
     given = round(probability(question, rows), 3)
     reason = ""
-    if lacking := value_lacking_in(asked, candidates[0].text, language, known):
+    if lacking := value_lacking_in(asked, candidates[0].text, language, known) or _owner_lacking(
+        asked, rows[0].sentence, language
+    ):
         reason = f"The best sentence has no {lacking}."
     elif by_words and not _covers_enough(question, candidates[:1]):
         reason = "The best sentence has too little of what the question says."
@@ -275,12 +278,26 @@ def _is_a_part(asked: str, question: WeighedQuestion, best: ProseSentence) -> bo
 
 def with_value_first(asked: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
     """Return the sentences with the best one first that has a value of the kind asked for, if it is among the best."""
-    return _with_first(rows, lambda text: value_lacking(asked, text))
+    return _with_first(rows, lambda one: value_lacking(asked, _with_label(one)))
 
 
-def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[str], str]) -> list[RankedSentence]:
+def _with_label(one: ProseSentence) -> str:
+    return f"{one.label} {one.text} {' '.join(one.items)}"
+
+
+def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:
+    """Return what a sentence lacks in another language than English: a value of the kind asked for, or its owner."""
+    return value_lacking_in(asked, _with_label(one), language, known) or _owner_lacking(asked, one, language)
+
+
+def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
+    before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
+    return owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+
+
+def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
     for place, row in enumerate(rows[:_MAX_VALUES_LOOKED_FOR]):
-        if not lacking(f"{row.sentence.label} {row.sentence.text} {' '.join(row.sentence.items)}"):
+        if not lacking(row.sentence):
             return [row, *rows[:place], *rows[place + 1 :]]
     return list(rows)
 
