@@ -224,6 +224,9 @@ def _parts(version: str) -> list[int]:
 
 
 def _exactly(word: str) -> regex.Pattern[str]:
+    if word.startswith("-"):  # -v and -V are two options, and --level isn't --level-max
+        case = regex.IGNORECASE if word.startswith("--") else 0
+        return regex.compile(rf"(?<![\w-]){regex.escape(word)}(?![\w-])", flags=case)
     end = r"(?![\w]|[.,]\p{N}|\])" if word[-1].isdigit() else r"(?!\w)"
     start = r"(?<![\w\[])" if word[-1].isdigit() else r"(?<!\w)"
     return regex.compile(rf"{start}{regex.escape(word)}{end}", flags=regex.IGNORECASE)
@@ -373,7 +376,13 @@ def _defines(asked: str, one: ProseSentence, language: str) -> bool:
 
 
 def _explains_another(one: ProseSentence, veto: Veto) -> bool:
-    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``."""
+    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``.
+
+    Of an option only its own explanation, and a sentence that has it, say anything.
+    """
+    options = [pattern for word, pattern in veto.patterns.items() if word.startswith("-")]
+    if options and not any(pattern.search(f"{one.label}\n{one.text}") for pattern in options):
+        return True
     patterns = [pattern for word, pattern in veto.patterns.items() if _CODE.fullmatch(word)]
     if not patterns or not _CODE.search(one.label):
         return False
