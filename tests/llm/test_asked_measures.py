@@ -78,3 +78,23 @@ def test_names_are_those_with_a_capital_or_digit_but_for_the_first_word():
     assert names_asked("When did BIND 4.9.2 come out?") == ("BIND", "4.9.2")
     assert names_asked("Mixer Alba has what power?") == ("Mixer", "Alba")
     assert names_asked("Is day 7 Sunday or Monday?") == ("7",)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is the weight of the Mixer Bora?", "Mixer Bora – machine weight (kg): 61."),
+        ("What is the price of the Mixer Alba?", "Mixer Alba – machine price (€): 1450."),
+        ("What is the weight of the Mixer Dora?", ""),
+        ("What is the year of the Mixer Bora?", ""),
+    ],
+)
+def test_a_fact_answers_for_the_thing_that_it_names_with_the_unit_of_its_label(question, said):
+    facts = (
+        "machine name: Mixer Alba; machine weight (kg): 38; machine price in €: 1450; machine year: 2012",
+        "machine name: Mixer Bora; machine weight (kg): 61",
+    )
+    pieces = [{"number": at, "kind": "hyperedge", "heading": "", "text": text} for at, text in enumerate(facts, 1)]
+    found = ExtractiveModel().complete([Prompt("answering/answer", "", {"question": question, "evidence": pieces})])
+    assert found[0].data["unknown"] != bool(said)
+    assert [row["text"] for row in found[0].data["sentences"]][:1] == ([said] if said else [])

@@ -14,7 +14,7 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import word_set
 
-__all__ = ["DIMENSIONS", "count_lacking", "measure_lacking", "price_lacking", "unit_of_label"]
+__all__ = ["DIMENSIONS", "count_lacking", "measure_lacking", "price_lacking", "unit_of_label", "without_unit"]
 
 _NUMBER = r"\p{N}[\p{N}.,]*\s*"
 DIMENSIONS = (
@@ -137,3 +137,13 @@ def unit_of_label(before: str) -> str:
     unit = match["unit"]
     known = unit.lower() in _BY_NAME or unit == "%" or (match[0].startswith("(") and len(unit) <= _MAX_UNIT_CHARACTERS)
     return unit if known else ""
+
+
+def without_unit(label: str) -> str:
+    """Return a label without its unit.
+
+    >>> without_unit("Machine weight (kg)"), without_unit("price in €"), without_unit("sold in shops")
+    ('Machine weight', 'price', 'sold in shops')
+    """
+    match = _LABEL_UNIT.search(f"{label}: ")
+    return label[: match.start()].rstrip() if match and unit_of_label(f"{label}: ") else label

@@ -26,7 +26,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
-from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
+from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.question_languages import (
     asked_in,
@@ -34,7 +34,7 @@ from kgrag.llm.extractive.question_languages import (
     question_language,
     value_lacking_in,
 )
-from kgrag.llm.extractive.question_names import NamesAsked, names_by_piece
+from kgrag.llm.extractive.question_names import NamesAsked, name_lacking, names_asked, names_by_piece
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
 from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
@@ -172,6 +172,8 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
         by_words = nearness is None or bool(facts)
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
+        if chosen and chosen[0].is_fact and (lacking := _fact_name_lacking(asked, chosen, facts, texts)):
+            return _unknown(rows, f"The facts that are nearest do not name {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
             return _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
     if not rows:
@@ -179,6 +181,16 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     named = names_by_piece(asked, texts)
     first = with_value_first(asked, rows, named)
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
+
+
+def _fact_name_lacking(
+    asked: str, chosen: Sequence[Candidate], facts: Sequence[FactLine], texts: Sequence[EvidenceText]
+) -> str:
+    """Return the name of a question that neither the facts of its answer have, whole, nor their headings."""
+    numbers = {number for candidate in chosen for number, _ in candidate.quotes}
+    found = [_found_of(chosen), *(fact.all_terms for fact in facts if fact.number in numbers)]
+    found += [frozenset(terms(f"{text.title} {text.heading}")) for text in texts if text.number in numbers]
+    return name_lacking(names_asked(asked), frozenset[str]().union(*found))
 
 
 def _by_probability(
