@@ -18,6 +18,7 @@ from kgrag.answering.counted_items import listed
 from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.asked_measures import unit_of_label
 from kgrag.llm.extractive.question_languages import asked_in, language_to_answer_in
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -202,6 +203,8 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
         found = []
         for value in _values(question, asked, sentence, known):
             place = sentence.citation_of(value.text)
+            if place is None and value.unit:  # which the label of the value has
+                place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
             if place is not None:
                 found.append(Value(value.kind, value.text, value.value, value.unit, citation=place))
         if found:
@@ -334,10 +337,8 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
     A number in letters counts only for a question how many, how much or how often.
     """
     after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
-    others, counts = (
-        [*_no_amounts(body), *not_counted(question, body)],
-        regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None,
-    )
+    others = [*_no_amounts(body), *not_counted(question, body)]
+    counts = regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None
     matches = [
         match
         for match in _NUMBER.finditer(body)
@@ -349,10 +350,11 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
     for match in matches:
         number, unit = match["number"], (match["unit"] or "").strip()
         unit = "" if unit.lower() in _UNITLESS or not _UNIT.fullmatch(unit) else unit
+        of_label = "" if unit else unit_of_label(body[: match.start()])
         plain = number.replace(",", "") if regex.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", number) else number
         plain = str(NUMBER_WORDS.index(number.lower())) if number.lower() in NUMBER_WORDS else plain
-        text = body[match.start() : match.end("unit")] if unit else number
-        yield Value("number", text, plain, unit)
+        text = body[match.start() : match.end("unit")] if unit else f"{number} {of_label}".rstrip()
+        yield Value("number", text, plain, unit or of_label)
     if not matches and after:
         yield from (Value("text", match["value"]) for match in _DEFAULT.finditer(body))
 

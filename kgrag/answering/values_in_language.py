@@ -7,25 +7,39 @@ question says, and a *no* is where one of the two is negated.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 import regex
 
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.value_owners import asks_price, counted_noun, is_year, numbers_of, share_of_clause
 from kgrag.model import Value
 from kgrag.text.figures import dates
 
 __all__ = ["values_in"]
 
 _UNIT = (
-    r"%|‰|°C?|€|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m|[km]?g|ms|s"
+    r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m|[km]?g|ms|s"
     r"|Sekunden?|Minuten?|Stunden?|Tagen?|Wochen?|Monaten?|Jahren?|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel"
     r"|secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|lignes?|caractères?|pages?|fois|pixels?"
 )
 _NUMBER = late_regex(
     rf"(?<![\p{{L}}\p{{N}}.,])(?P<number>\p{{N}}+(?:[.\u00a0\u202f ]\p{{N}}{{3}})*(?:,\p{{N}}+|\.\p{{N}}+)?)"
     rf"(?![\p{{N}}]|[.,]\p{{N}})(?:[\s-]?(?P<unit>{_UNIT})(?!\p{{L}}))?"
+)
+_CURRENCIES = frozenset({"€", "Euro", "Euros", "euro", "euros", "EUR", "CHF", "Franken", "franc", "francs"})
+_IN_LETTERS = late_regex(r"(?P<number>\p{L}+)(?P<unit>(?!))?")
+_LETTERS = MappingProxyType(
+    {
+        word: str(number)
+        for words in (
+            "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+            "deux trois quatre cinq six sept huit neuf dix onze douze",
+        )
+        for number, word in enumerate(words.split(), start=2)
+    }
 )
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
@@ -65,17 +79,39 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
     elif kind == "version":
         yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
     elif kind == "number":
-        days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
-        numbers = _new(_NUMBER, question, sentence)
-        yield from (_number(one) for one in numbers if not any(at <= one.start() < end for at, end in days))
+        yield from map(_number, _numbers(question, sentence, language))
 
 
 def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[regex.Match[str]]:
     return (found for found in pattern.finditer(sentence) if found[0].strip().casefold() not in question.casefold())
 
 
+def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[str]]:
+    """Return the numbers that may be asked for: beside what is counted, with a currency, in the clause of the thing."""
+    if counted_noun(question, language):
+        return [found for place in numbers_of(question, sentence, language) for found in _read_at(sentence, *place)]
+    days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
+    numbers = [
+        found
+        for found in _new(_NUMBER, question, sentence)
+        if not any(at <= found.start() < end for at, end in days)
+        and not is_year(sentence, found.start(), found.end("number"), language)
+    ]
+    if asks_price(question, language):
+        numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
+    return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
+
+
+def _read_at(sentence: str, start: int, end: int) -> Iterator[regex.Match[str]]:
+    """Yield a number as it is at a place, one in letters as well."""
+    found = _NUMBER.match(sentence, start) or _IN_LETTERS.match(sentence, start, end)
+    if found:
+        yield found
+
+
 def _number(found: regex.Match[str]) -> Value:
     digits = regex.sub(r"[\s\u00a0\u202f]", "", found["number"])
+    digits = _LETTERS.get(digits.casefold(), digits)
     if "," in digits or regex.fullmatch(r"\p{N}{1,3}(?:\.\p{N}{3})+", digits):
         digits = digits.replace(".", "").replace(",", ".")
     return Value("number", found[0].strip(), digits, unit=found["unit"] or "")

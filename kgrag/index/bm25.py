@@ -38,7 +38,7 @@ from kgrag.ports import TripleStore
 
 __all__ = ["LexicalIndex", "faults", "follow", "fresh", "release"]
 
-_FORMAT = 5  # also of what the terms are: an index by other rules is made again
+_FORMAT = 6  # also of what the terms are: an index by other rules is made again
 _MAX_READS = 3  # another process may swap the files while they are read
 _MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
 _MAX_TEXTS_SCORED_ONE_BY_ONE = 500  # allowed texts that are looked up in what each term is worth

@@ -5,7 +5,8 @@ depend on others. A question is looked for in its own language, in English, and 
 has texts: such a text has a term more, which names its language and which no question has.
 
 A version (``4.1.3``), a name with dots (``gc.auto``) and a long option (``--dry-run``) is a term besides its parts,
-behind them: the digits alone are in most texts, and a question may have the name in words.
+behind them: the digits alone are in most texts, and a question may have the name in words. A short option (``-v``) is
+one with its hyphen.
 
 Deviations:
     A word of one letter is no term, but a single digit is: facts speak of "5 cm" and "zone 3".
@@ -20,7 +21,7 @@ from kgrag.late_patterns import late_regex
 
 __all__ = ["language_marks", "question_forms", "question_terms", "text_terms", "tokens_of"]
 
-_WORD = late_regex(r"--[a-z][\w-]*\w|\w+(?:\.\w+)+|\w\w+|\d")
+_WORD = late_regex(r"--[a-z][\w-]*\w|(?<![\w-])-[a-z0-9](?![\w.-])|\w+(?:\.\w+)+|\w\w+|\d")
 _PART = late_regex(r"\w\w+|\d")
 _STOP_WORDS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
@@ -37,6 +38,8 @@ def tokens_of(text: str, language: str = ENGLISH) -> list[str]:
     ['varieti', 'sown', '5', 'cm', 'deep']
     >>> tokens_of("gc.auto of 4.1.3")
     ['gc', 'auto', 'gc.auto', '4', '1', '3', '4.1.3']
+    >>> tokens_of("tar [-x|-C] --list")
+    ['tar', '-x', '-c', 'list', '--list']
     >>> tokens_of("die Größe der Pakete", "de")
     ['gross', 'pak']
     """

@@ -20,6 +20,12 @@ def values(question, sentence):
         ("Le pas peut-il être nul ?", "Le pas ne peut pas être nul.", ("boolean", "non", "false")),
         ("Von welchem Zinssatz geht es aus?", "Der Zinssatz i ist 7,5 %.", ("number", "7,5 %", "7.5")),
         ("Wie viele Dateien gibt es?", "Es gibt 1.234 Dateien in der Liste.", ("number", "1.234", "1234")),
+        ("Wie viele Autos hat sie?", "Sie hat seit 1999 zwei Boote und drei Autos.", ("number", "drei", "3")),
+        (
+            "Wie viel kostet die Jahreskarte?",
+            "Die Tageskarte kostet 5 €, die Jahreskarte 60 €.",
+            ("number", "60 €", "60"),
+        ),
         ("Combien de temps a-t-on ?", "On a 20 secondes pour le faire.", ("number", "20 secondes", "20")),
         (
             "Quand est-il sorti ?",
@@ -51,4 +57,5 @@ def test_where_no_rule_finds_a_value_there_is_none(question, sentence):
 def test_the_language_of_the_evidence_tells_that_of_a_short_question():
     citation = Citation("Ein Brot kostet 4 Euro.", "urn:d", "urn:c", 0, 23, 0)
     asked = ("Was kostet ein Brot?", ["Ein Brot kostet 4 Euro."], [citation])
-    assert short_answers(*asked, language="de") == ()  # as an English question it would be one of yes and no
+    (value,) = short_answers(*asked, language="de")  # as an English question it would be one of yes and no
+    assert (value.text, value.unit) == ("4 Euro", "Euro")

@@ -115,3 +115,55 @@ def test_of_other_languages_only_the_words_are_known():
     assert value_lacking_in("¿Cuándo?", "nunca", "es") == ""
     spanish = "El paquete contiene un programa y su descripción. La clave de un miembro es larga."
     assert "un programa" in answered("¿Qué contiene el paquete?", spanish)["sentences"][0]["text"]
+
+
+CLUB = (
+    "Der Segelclub wurde 1923 von Fischern gegründet. Ein Ruderboot kostet 18 € je Stunde. Die Karte kostet 2.300 €. "
+    "Der Eintritt beträgt 4,50 € für Erwachsene. Zweite Bürgermeisterin ist Karin Holst. Das Haus ist 14 m lang. "
+    "Nils Holm ist Lehrer. Petra Seidel leitet die Schule seit 2011. Die Feuerwehr hat 46 Ehrenmitglieder."
+)
+TOWN = (
+    "La commune compte 2 845 habitants. L'adjointe au maire est Claire Fontaine. L'entrée coûte 6 € pour les adultes. "
+    "Le pont mesure 120 m de long. Paul Girard est boulanger."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Wie viele Mitglieder hat der Segelclub?", CLUB),
+        ("Wie viele Mitglieder hat die Feuerwehr?", CLUB),
+        ("Was kostet ein Segelboot?", CLUB),
+        ("Wie hoch ist der Eintritt für Kinder?", CLUB),
+        ("Eintritt für Kinder?", CLUB),
+        ("Wer ist Bürgermeisterin?", CLUB),
+        ("Wie breit ist das Haus?", CLUB),
+        ("Wie hoch ist das Haus?", CLUB),
+        ("Seit wann ist Nils Holm Lehrer?", CLUB),
+        ("Combien d'écoles compte la commune ?", TOWN),
+        ("Qui est le maire ?", TOWN),
+        ("Combien coûte l'entrée pour les enfants ?", TOWN),
+        ("Quelle est la hauteur du pont ?", TOWN),
+        ("Quel âge a Paul Girard ?", TOWN),
+    ],
+)
+def test_a_value_that_belongs_to_something_else_is_no_answer(question, text):
+    assert answered(question, text)["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        ("Wann wurde der Segelclub gegründet?", CLUB, "1923"),
+        ("Was kostet ein Ruderboot je Stunde?", CLUB, "18 €"),
+        ("Wie hoch ist der Eintritt für Erwachsene?", CLUB, "4,50 €"),
+        ("Wie lang ist das Haus?", CLUB, "14 m"),
+        ("Combien d'habitants compte la commune ?", TOWN, "2 845"),
+        ("Qui est l'adjointe au maire ?", TOWN, "Claire Fontaine"),
+        ("Combien coûte l'entrée pour les adultes ?", TOWN, "6 €"),
+    ],
+)
+def test_a_value_beside_what_it_belongs_to_is_the_answer(question, text, said):
+    found = answered(question, text)
+    assert not found["unknown"], found
+    assert said in found["sentences"][0]["text"]

@@ -25,7 +25,8 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
-from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
+from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.question_languages import (
     asked_in,
@@ -33,11 +34,13 @@ from kgrag.llm.extractive.question_languages import (
     question_language,
     value_lacking_in,
 )
+from kgrag.llm.extractive.question_names import NamesAsked, name_lacking, names_asked, names_by_piece
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
 from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
     Nearness,
     RankedSentence,
+    names_code,
     probability,
     ranked,
     stated_confidence,
@@ -45,6 +48,7 @@ from kgrag.llm.extractive.sentence_ranking import (
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
+from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.text.sentences import words
 
@@ -65,6 +69,9 @@ MIN_PROBABILITY = 0.35
 """Probability from which a sentence of prose is an answer: with weights that were fitted on one of the two development
 sets about documentation and judged on the other, 11 of 137 questions were then answered wrongly, and 77 of the 111 with
 an answer rightly. In German and French, 25 answers of 34 from it on are right (78 questions)."""
+_LEAST_STATED = 0.2
+"""Confidence from which a sentence is given as an answer: of 46 below it, of 299 questions of hotpot and musique, 14
+had the answer somewhere, and none a short answer."""
 _MAX_TERMS_OF_ONE_STEP = 8
 _MIN_SHARE_OF_LONG = 0.7
 """Share of a question of more terms than that, by weight, that the best sentence has; of hotpot_train100 15 in place of
@@ -165,19 +172,32 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
         by_words = nearness is None or bool(facts)
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
+        if chosen and chosen[0].is_fact and (lacking := _fact_name_lacking(asked, chosen, facts, texts)):
+            return _unknown(rows, f"The facts that are nearest do not name {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
             return _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
     if not rows:
         return _unknown(rows, _why_vetoed(asked, texts))
-    return _by_probability(
-        asked, question, with_value_first(asked, rows), lambda part: _ranked_again(part, texts, sentences, nearness)
-    )
+    named = names_by_piece(asked, texts)
+    first = with_value_first(asked, rows, named)
+    return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
+
+
+def _fact_name_lacking(
+    asked: str, chosen: Sequence[Candidate], facts: Sequence[FactLine], texts: Sequence[EvidenceText]
+) -> str:
+    """Return the name of a question that neither the facts of its answer have, whole, nor their headings."""
+    numbers = {number for candidate in chosen for number, _ in candidate.quotes}
+    found = [_found_of(chosen), *(fact.all_terms for fact in facts if fact.number in numbers)]
+    found += [frozenset(terms(f"{text.title} {text.heading}")) for text in texts if text.number in numbers]
+    return name_lacking(names_asked(asked), frozenset[str]().union(*found))
 
 
 def _by_probability(
     asked: str,
     question: WeighedQuestion,
     rows: Sequence[RankedSentence],
+    names: NamesAsked,
     ranked_for: Callable[[str], _RankedPart],
 ) -> dict[str, Any]:
     """Return the answer that begins with the first of the ranked sentences; *unknown* where that is too improbable.
@@ -192,12 +212,18 @@ def _by_probability(
     candidates = list(_prose_candidates(question, rows, items=several.items, term_asked=term_asked))
     chosen = _choose(question, candidates, first=candidates[0])
     reason = ""
-    if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)):
+    if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)) or _measure_lacking(
+        asked, rows[0].sentence
+    ):
         reason = f"The best sentence has no {lacking}."
     elif confidence < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+    elif name := names.lacking(rows[0].sentence.number, _found_of(chosen if several.sides else chosen[:1])):
+        reason = f"The best sentence and its headings do not name {name}."
     elif _is_a_part(asked, question, rows[0].sentence):
         reason = "The best sentence has only a part of what the question says."
+    elif not several.second and _is_rarely_right(asked, rows[0], confidence):
+        reason = "Of such sentences fewer than one in five was the answer."
     if reason:
         return _unknown(rows, reason) | {"confidence": confidence}
     first = [rows[candidates.index(candidate)] for candidate in chosen]
@@ -218,14 +244,16 @@ def _in_language(
     English questions.
     """
     known = frozenset(words(asked))
-    rows = _with_first(rows, lambda text: value_lacking_in(asked, text, language, known))
+    rows = _with_first(rows, lambda one: _lacking_in(asked, one, language, known))
     if not rows:
         return _unknown(rows, "")
     term_asked = asked_in(asked, language).kind == "text"
     candidates = list(_prose_candidates(question, rows, term_asked=term_asked))
     given = round(probability(question, rows), 3)
     reason = ""
-    if lacking := value_lacking_in(asked, candidates[0].text, language, known):
+    if lacking := value_lacking_in(asked, candidates[0].text, language, known) or _owner_lacking(
+        asked, rows[0].sentence, language
+    ):
         reason = f"The best sentence has no {lacking}."
     elif by_words and not _covers_enough(question, candidates[:1]):
         reason = "The best sentence has too little of what the question says."
@@ -264,6 +292,14 @@ def _once(chosen: Sequence[Candidate]) -> list[Candidate]:
     return kept
 
 
+def _is_rarely_right(asked: str, best: RankedSentence, given: float) -> bool:
+    """Return whether few of such sentences are answers, and this one lacks words of the question and has no code."""
+    if stated_confidence(asked, best.sentence, given) >= _LEAST_STATED or names_code(asked, best):
+        return False
+    before = best.sentence.before.own if best.sentence.before else frozenset[str]()
+    return not frozenset(terms(asked)) <= best.sentence.own | best.sentence.about | before
+
+
 def _is_a_part(asked: str, question: WeighedQuestion, best: ProseSentence) -> bool:
     """Return whether a question mostly goes over several passages, and has much that a sentence lacks.
 
@@ -273,14 +309,53 @@ def _is_a_part(asked: str, question: WeighedQuestion, best: ProseSentence) -> bo
     return of_steps and question.coverage(best.all_terms) < _MIN_SHARE_OF_LONG
 
 
-def with_value_first(asked: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
-    """Return the sentences with the best one first that has a value of the kind asked for, if it is among the best."""
-    return _with_first(rows, lambda text: value_lacking(asked, text))
+def with_value_first(
+    asked: str, rows: Sequence[RankedSentence], names: NamesAsked | None = None
+) -> list[RankedSentence]:
+    """Return the sentences with the best one first that has a value of the kind asked for, if it is among the best.
+
+    One that has the names of the question too comes before one that lacks them.
+    """
+
+    def lacking(one: ProseSentence) -> str:
+        named = names.lacking(one.number, one.all_terms) if names else ""
+        return value_lacking(asked, _with_label(one)) or _measure_lacking(asked, one) or named
+
+    best = _with_first(rows, lacking)
+    return (
+        best
+        if not rows or not lacking(best[0].sentence)
+        else _with_first(rows, lambda one: value_lacking(asked, _with_label(one)))
+    )
 
 
-def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[str], str]) -> list[RankedSentence]:
+def _found_of(chosen: Sequence[Candidate]) -> frozenset[str]:
+    return frozenset[str]().union(*(candidate.found for candidate in chosen))
+
+
+def _measure_lacking(asked: str, one: ProseSentence) -> str:
+    """Return the dimension, unit, counted or priced thing that a sentence lacks, with what stands above it."""
+    found = one.all_terms
+    return measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+
+
+def _with_label(one: ProseSentence) -> str:
+    return f"{one.label} {one.text} {' '.join(one.items)}"
+
+
+def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:
+    """Return what a sentence lacks in another language than English: a value of the kind asked for, or its owner."""
+    return value_lacking_in(asked, _with_label(one), language, known) or _owner_lacking(asked, one, language)
+
+
+def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
+    before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
+    return owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+
+
+def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
     for place, row in enumerate(rows[:_MAX_VALUES_LOOKED_FOR]):
-        if not lacking(f"{row.sentence.label} {row.sentence.text} {' '.join(row.sentence.items)}"):
+        if not lacking(row.sentence):
             return [row, *rows[:place], *rows[place + 1 :]]
     return list(rows)
 
@@ -296,7 +371,8 @@ def _ranked_again(
 ) -> _RankedPart:
     """Return a part of the question, weighed, and the sentences in the order in which they answer it."""
     question = read_question(part, [one.own | one.about | one.around for one in sentences])
-    return question, with_value_first(part, ranked(part, question, texts, sentences, nearness))
+    rows = ranked(part, question, texts, sentences, nearness)
+    return question, with_value_first(part, rows, names_by_piece(part, texts))
 
 
 def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:

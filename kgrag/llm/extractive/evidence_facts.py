@@ -14,6 +14,7 @@ from functools import cached_property
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.asked_measures import unit_of_label, without_unit
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText
 from kgrag.llm.extractive.question_words import WeighedQuestion, name_terms, terms
 from kgrag.vocab import words_of
@@ -75,12 +76,14 @@ class _KeyValue:
     def label(self) -> str:
         """The key for a reader: the attribute and the type that has it, without verbs of having and being."""
         spelled = " ".join(words_of(name) for name in self._near_words).split()
-        return " ".join(word for word in dict.fromkeys(spelled) if word not in _UNLABELLED_WORDS)
+        label = " ".join(word for word in dict.fromkeys(spelled) if word not in _UNLABELLED_WORDS)
+        unit = unit_of_label(f"{self.key}: ")
+        return f"{label} ({unit})" if unit else label
 
     @cached_property
     def _near_words(self) -> list[str]:
         """Words of the key behind its last verb of having, since labels have blanks; else its last two."""
-        words = self.key.split()
+        words = without_unit(self.key).split()
         verbs = [place for place, word in enumerate(words) if word.casefold() in _UNLABELLED_WORDS]
         behind = words[verbs[-1] + 1 :] if verbs else []
         return behind if 2 <= len(behind) <= _MAX_NEAR_WORDS else words[-2:]

@@ -33,8 +33,9 @@ _MAX_BEFORE = 2
 """Sentences before one, of the same label, whose words say what it is about."""
 _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 
+_HEADING_LINE = late_regex(r"#+\s+([^\n]*)")
 _HEADING = late_regex(r"#+\s+(.*)", flags=regex.DOTALL)
-_MARK = late_regex(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
+_MARK = late_regex(r"(?:[-*•‣◦▪·–—+:]|\(?\p{N}{1,3}[.)])\s+")
 _PRONOUN = late_regex(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
 _SENTENCE_END = late_regex(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
 _PAIR = late_regex(r"[^:\n]{1,60}:\s+\S")
@@ -186,9 +187,11 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
 
 def _below(label: str, heading: frozenset[str], above: _Under) -> _Under:
     """Return what holds for the sentences below a new label, which may be a heading within the text."""
-    title = _HEADING.fullmatch(label)
+    title, rest = _HEADING_LINE.match(label), label
+    if title:
+        rest = label[title.end() :].strip()
     around = heading | frozenset(terms(title[1], above.language)) if title else above.around
-    return _Under("" if title else label, around, above.language, labelled=not title, opens=True)
+    return _Under(rest, around, above.language, labelled=bool(rest), opens=True)
 
 
 def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSentence | None:
@@ -246,16 +249,21 @@ def _lines_with_labels(body: str) -> Iterator[tuple[str, str | None]]:
             continue
         started = True
         # A heading replaces what was before it; many lines in a row are a list, of which the last one is the label.
-        headings = [label for label in pending if _HEADING.fullmatch(label.text)]
-        if headings:
-            pending = headings[-1:]
-        elif len(pending) > _MAX_LABEL_LINES:
+        heading, pending = _last_heading(pending)
+        if len(pending) > _MAX_LABEL_LINES:
             yield from ((label.text, None) for label in pending[:-1])
             pending = pending[-1:]
-        yield line.text, _label_of(body, pending) if pending else None
+        parts = [*([heading] if heading else []), *([_label_of(body, pending)] if pending else [])]
+        yield line.text, "\n".join(parts) if parts else None
         pending = []
     if len(pending) > _MAX_LABEL_LINES or not started:  # else the text goes on in the next chunk
         yield from ((label.text, None) for label in pending if not _HEADING.fullmatch(label.text))
+
+
+def _last_heading(pending: Sequence[_Line]) -> tuple[str, list[_Line]]:
+    """Return the last heading of some labels ("" for none), and what is behind it: terms below a heading."""
+    at = max((at for at, label in enumerate(pending) if _HEADING.fullmatch(label.text)), default=-1)
+    return (" ".join(pending[at].text.split()) if at >= 0 else ""), list(pending[at + 1 :])
 
 
 def _lines(body: str) -> list[_Line]:

@@ -72,11 +72,20 @@ _GERMAN = QuestionLanguage(
         r"|unterstützt|enthält|\p{L}{3,}(?:t|en|e)\s+(?:man|ich|es|sich|der|die|das|ein|eine))\b"
     ),
     kinds=(
-        ("number", _caseless(r"\bwie\s?viele?[nr]?\b|\bwie\s+(?:lange?|groß|gross|hoch|alt|oft|breit|weit|tief)\b")),
+        (
+            "number",
+            _caseless(
+                r"\bwie\s?viele?[nr]?\b|\bwie\s+(?:lange?|groß|gross|hoch|alt|oft|breit|weit|tief|schwer|teuer)\b"
+                r"|^was\s+kostet|^welche[nrs]?\s+(?:preis|gewicht|länge|breite|höhe|tiefe)\b"
+            ),
+        ),
         ("version", _caseless(r"\bwelche[mnrs]?\s+(?:\p{L}+[- ]){0,3}?(?:version|ausgabe|veröffentlichung)\b")),
         ("date", _caseless(r"(?:^|\b(?:seit|bis|ab)\s)wann\b|\bwelche[mns]?\s+(?:jahr|monat|tag|datum)\b")),
         ("person", _caseless(r"^(?:von\s+)?(?:wer|wem|wen|wessen)\b")),
-        ("number", _caseless(r"\b(?:anzahl|zinssatz|prozentsatz|port(?:nummer)?|höchstens|mindestens|maximal)\b")),
+        (
+            "number",
+            _caseless(r"\b(?:anzahl|preis|zinssatz|prozentsatz|port(?:nummer)?|höchstens|mindestens|maximal)\b"),
+        ),
     ),
     values={
         "number": _caseless(rf"\p{{N}}|\b(?:{_GERMAN_NUMBERS})\b"),
@@ -133,7 +142,8 @@ _FRENCH = QuestionLanguage(
         (
             "number",
             _caseless(
-                r"\bcombien\b|\bquelle\s+(?:heure|taille|longueur|hauteur|durée)\b|\bquel\s+(?:nombre|port|taux)\b"
+                r"\bcombien\b|\bquelle\s+(?:est\s+la\s+)?(?:heure|taille|longueur|hauteur|largeur|profondeur|durée)\b"
+                r"|\bquel\s+(?:est\s+le\s+)?(?:nombre|port|taux|prix|poids|âge|tarif)\b"
             ),
         ),
         ("version", _caseless(r"\bquelles?\s+versions?\b")),

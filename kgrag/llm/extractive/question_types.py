@@ -19,7 +19,10 @@ _AUXILIARY = late_regex(
 )
 _OR = late_regex(r"\s+or\s+", flags=regex.IGNORECASE)
 _PATTERNS: tuple[tuple[Kind, str], ...] = (
-    ("number", r"\bhow (?:many|much|long|old|large|big|high|deep|often|far|tall|wide|fast)\b"),
+    (
+        "number",
+        r"\bhow (?:many|much|long|old|large|big|high|deep|often|far|tall|wide|fast|heavy|thick|loud|expensive)\b",
+    ),
     (
         "version",
         r"\b(?:(?:which|what|since which|from which)\s+(?:\w+\s+){0,3}(?:version|release)|minimum version)\b",
@@ -29,6 +32,11 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
         r"(?:^|\b(?:since|until|by|and)\s)when\b|\b(?:what|which|in what|on what)\s+(?:year|date|day|month)\b",
     ),
     ("date", r"\bdate of (?:birth|death)\b|\b(?:birth|release) ?date\b|\b(?:birthday|year of)\b"),
+    (
+        "number",
+        r"^(?:what|which)\s+(?:is|are|was|were)\s+the\s+(?:\p{L}+\s+){0,2}?(?:weight|height|width|length|depth|thickness|diameter|"
+        r"price|cost|speed|power|volume|temperature|capacity|pressure|voltage|noise)\s+of\b",
+    ),
     ("person", r"^(?:and )?(?:who|whom|whose)\b"),
     ("place", r"^where\b|\b(?:what|which)\s+(?:city|town|country|place|state|county|province|village)\b"),
     ("place", r"\bplace of (?:birth|death|burial)\b|\bin (?:what|which) (?:city|country|town)\b"),

@@ -21,6 +21,7 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.asked_measures import DIMENSIONS
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_languages import asked_in, question_language
 from kgrag.llm.extractive.question_types import Asked, asked_for
@@ -36,6 +37,7 @@ __all__ = [
     "Veto",
     "certainty",
     "features_of",
+    "names_code",
     "probability",
     "ranked",
     "stated_confidence",
@@ -154,6 +156,7 @@ _CUES = tuple(
         (r"\bborn\b|\bbirth\b", r"\bborn\b"),
         (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
         (r"\boccupation\b|\bprofession\b|\bjob\b", r"\b(?:is|was) (?:an?|the)\b"),
+        *DIMENSIONS,
     )
 )
 """Words of a question, and the words with which a text begins to answer such a one."""
@@ -224,6 +227,9 @@ def _parts(version: str) -> list[int]:
 
 
 def _exactly(word: str) -> regex.Pattern[str]:
+    if word.startswith("-"):  # -v and -V are two options, and --level isn't --level-max
+        case = regex.IGNORECASE if word.startswith("--") else 0
+        return regex.compile(rf"(?<![\w-]){regex.escape(word)}(?![\w-])", flags=case)
     end = r"(?![\w]|[.,]\p{N}|\])" if word[-1].isdigit() else r"(?!\w)"
     start = r"(?<![\w\[])" if word[-1].isdigit() else r"(?<!\w)"
     return regex.compile(rf"{start}{regex.escape(word)}{end}", flags=regex.IGNORECASE)
@@ -296,6 +302,12 @@ def stated_confidence(asked: str, best: ProseSentence, probability: float) -> fl
     given = math.log(max(probability, _LEAST) / max(1 - probability, _LEAST))
     constant, slope, of_a_value = _CONFIDENCE_WEIGHTS
     return round(1 / (1 + math.exp(-(constant + slope * given + of_a_value * (asks_value and not best.label)))), 3)
+
+
+def names_code(asked: str, row: RankedSentence) -> bool:
+    """Return whether a sentence is about what programs call a thing of the question: ``O_TMPFILE``, ``gc.auto``."""
+    codes = (pattern for word, pattern in veto_of(asked).patterns.items() if _CODE.fullmatch(word))
+    return any(pattern.search(f"{row.sentence.label}\n{row.sentence.text}") for pattern in codes)
 
 
 def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> tuple[float, ...]:
@@ -373,7 +385,13 @@ def _defines(asked: str, one: ProseSentence, language: str) -> bool:
 
 
 def _explains_another(one: ProseSentence, veto: Veto) -> bool:
-    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``."""
+    """Return whether a sentence explains another identifier than the question's: ``Path.suffix``, not ``z.Path``.
+
+    Of an option only its own explanation, and a sentence that has it, say anything.
+    """
+    options = [pattern for word, pattern in veto.patterns.items() if word.startswith("-")]
+    if options and not any(pattern.search(f"{one.label}\n{one.text}") for pattern in options):
+        return True
     patterns = [pattern for word, pattern in veto.patterns.items() if _CODE.fullmatch(word)]
     if not patterns or not _CODE.search(one.label):
         return False

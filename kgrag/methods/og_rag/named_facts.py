@@ -6,12 +6,12 @@ takes one, because that one covers the zone.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
 
+from kgrag.late_patterns import late_re
 from kgrag.mapping.factual_blocks import Pair
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.methods.og_rag.relevance import Relevant
@@ -21,6 +21,8 @@ __all__ = ["named_facts"]
 
 _MAX_FACTS_OF_NAME = 100  # a thing with more says too little about which of them are asked for
 _MIN_NAME_CHARACTERS = 3
+_WORD = late_re(r"(?<![\w-])--?\w[\w-]*|\w+")
+_OPTION = late_re(r"-\w")
 
 
 def named_facts(question: str, known: Iterable[Pair], relevant: Relevant, graph: Adjacency, names: Names) -> list[int]:
@@ -40,7 +42,7 @@ def named_facts(question: str, known: Iterable[Pair], relevant: Relevant, graph:
     named = {
         names.hypernode(key, value).value
         for key, value in known
-        if len(plain := _plain(value)) >= _MIN_NAME_CHARACTERS and f" {plain} " in words
+        if (len(plain := _plain(value)) >= _MIN_NAME_CHARACTERS or _OPTION.fullmatch(value)) and f" {plain} " in words
     }
     rarity: dict[int, float] = defaultdict(float)
     for place in graph.nodes.places(sorted(named)).tolist():
@@ -59,4 +61,4 @@ def named_facts(question: str, known: Iterable[Pair], relevant: Relevant, graph:
 
 
 def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(_WORD.findall(text.casefold()))

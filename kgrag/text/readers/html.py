@@ -1,7 +1,8 @@
 """HTML: the main text that a browser shows, block by block, table rows as lines, headings as sections.
 
 The page is parsed as a stream of events without a tree, so deep nesting costs nothing. Scripts, styles, templates and
-drawings are left out. Nothing is fetched. Navigation is left out by structure (``navigation``); a page that is nothing
+drawings are left out. A term of a definition list is a line of its own, with its explanation further in below it, as
+in manual pages. Nothing is fetched. Navigation is left out by structure (``navigation``); a page that is nothing
 else is kept whole, and so is every page of a source with ``whole_pages``.
 
 Hyperlinks in the main text are kept with their target as it is written, and the places that links may lead to (``id``,
@@ -63,6 +64,7 @@ _PARAGRAPHS = word_set(
 )
 _LINES = word_set("address br caption dd details div dt figcaption li option summary tr")
 _MAX_NAME_CHARACTERS = 2000
+_INDENT = "    "  # of an explanation below its term, as manual pages have it
 _NO_LINK = (0, 0, "", "")  # the parts and the length of the text where a link begins, its target and its ``rel``
 
 
@@ -178,6 +180,8 @@ class _PageText:
         self._anchors: list[tuple[int, str]] = []
         self._base = ""
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
+        self._in_terms = False  # whether a term of a definition list is not explained yet
+        self._explains = False  # whether the next words are those of its explanation
         self._cell = ""  # the element of the cell that began last
         self._boxes: list[int] = []  # for each open element that may be a box, the headings before it, or _NO_BOX
         self._level = 0
@@ -216,7 +220,7 @@ class _PageText:
             if tag in _HIDDEN:
                 self._hidden.append(tag)
             return
-        self._break(tag)
+        self._break(tag, begins=True)
         if not self._whole:
             self._enter(tag, attributes)
         self._mark(tag, attributes)
@@ -377,8 +381,8 @@ class _PageText:
 
     def _write(self, text: str) -> None:
         if self._gap and self._length:
-            self._put(self._gap)
-        self._gap = ""
+            self._put(f"\n{_INDENT}" if self._explains and self._gap == "\n" else self._gap)
+        self._gap, self._explains = "", False
         if self._verbatim and self._code_start < 0:
             self._code_start = self._length
         if self._level:
@@ -400,13 +404,32 @@ class _PageText:
             self._widen(" | ")
         self._cells[-1] += 1
 
-    def _break(self, tag: str) -> None:
+    def _begin_definition(self, tag: str) -> None:
+        """Put a term apart from what is before it, and its explanation further in on the next line.
+
+        Several terms with one explanation are one line.
+        """
+        if self._cells and self._cells[-1] > 0:
+            return
+        if tag == "dd":
+            self._explains = True
+        elif self._in_terms and self._gap == "\n":
+            self._gap = ", "
+        else:
+            self._widen("\n\n")
+        self._in_terms = tag == "dt"
+
+    def _break(self, tag: str, *, begins: bool = False) -> None:
         gap = "\n\n" if tag in _PARAGRAPHS else "\n" if tag in _LINES else ""
         in_cell = bool(self._cells) and self._cells[-1] > 0 and tag not in ("tr", "table")
         self._widen(" " if gap and in_cell else gap)
+        if begins and tag in ("dd", "dt"):
+            self._begin_definition(tag)
+        elif tag == "dl":
+            self._in_terms = False
 
     def _widen(self, gap: str) -> None:
-        order = ("", " ", " | ", "\n", "\n\n")
+        order = ("", " ", ", ", " | ", "\n", "\n\n")
         self._gap = max(self._gap, gap, key=order.index)
 
     def _close_heading(self) -> None:

@@ -256,3 +256,9 @@ def test_navigation_made_to_be_slow_is_read_in_a_moment(make: Make, opening: str
     begin = time.process_time()
     only(make("a.html", "<h1>A</h1>" + (opening + inside) * 20_000 + "<footer>x</footer>" * 20_000))
     assert time.process_time() - begin < 15
+
+
+def test_a_term_of_a_definition_list_is_a_line_above_its_explanation(make: Make) -> None:
+    html = "<p>Terms.</p><dl><dt>berth<dd>A place.<dt>-q<dt>--quiet<dd>Says nothing.<dt>fee<dd><p>90 euros.</p></dl>End"
+    text = only(make("a.html", html)).text
+    assert text == "Terms.\n\nberth\n    A place.\n\n-q, --quiet\n    Says nothing.\n\nfee\n\n90 euros.\n\nEnd"
