@@ -406,6 +406,11 @@ class Value:
     iri: str = ""
     citation: int = -1
 
+    @property
+    def shown(self) -> str:
+        """The text for a reader, with the unit where that stands elsewhere: in the label of a column."""
+        return self.text if not self.unit or self.unit in self.text else f"{self.text} {self.unit}"
+
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:

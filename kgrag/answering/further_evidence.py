@@ -109,5 +109,12 @@ def _held(row: Mapping[str, Any], question: str, citations: Sequence[Citation]) 
     for number, citation in enumerate(citations):
         in_sentence = citation.sentence == row.get("sentence")
         if in_sentence and (kind in ("choice", "boolean") or places(text, citation.derived or citation.quote)):
-            return Value(kind, text, normal if isinstance(normal, str) else "", citation=number)
+            unit = row.get("unit")
+            return Value(
+                kind,
+                text,
+                normal if isinstance(normal, str) else "",
+                unit if isinstance(unit, str) else "",
+                citation=number,
+            )
     return None

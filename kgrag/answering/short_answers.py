@@ -126,6 +126,8 @@ _GENERAL = late_regex(
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
 _MIN_BARE = 6
 """Letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"."""
+_ROW = late_regex(r"^[^|\n]*\|[^|\n]*\|[^|\n]*(?:\||$)|^[^:;\n]+: [^;\n]+(?:; [^:;\n]+: [^;\n]+){2,}")
+"""A row of three cells or more, or as many pairs of label and cell."""
 _BOTH = late_regex(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
@@ -200,6 +202,8 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
     if asked.kind == "number" and _SUPERLATIVE.search(question) and len(cited) > 1 and _are_facts(cited):
         return ()
     for sentence in cited:
+        if _ROW.search(sentence.body):  # which of its cells is asked for, only its labels tell
+            continue
         found = []
         for value in _values(question, asked, sentence, known):
             place = sentence.citation_of(value.text)

@@ -110,7 +110,7 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     Without an answer the nearest passages follow, with the best sentence of each between » and «. Short answer and text
     are left out where they were printed while they were written (``is_said``).
     """
-    short = ", ".join(value.text for value in answer.values)
+    short = ", ".join(value.shown for value in answer.values)
     sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
     lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
     lines += [f"Not in the evidence: {answer.not_stated}", ""] if answer.not_stated else []

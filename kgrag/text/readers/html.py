@@ -57,6 +57,7 @@ such a cell contains is read as blocks, not as one line of a row."""
 _NO_BOX = -1
 _RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SIGNED_NUMBER = late_re(r"[+\-\u2212]?[0-9]+[+\-\u2212]?")
+_MAX_COLUMNS, _MAX_SPAN = 1000, 1000  # as browsers have them
 _HIDDEN = word_set("iframe noscript script style svg template title")
 _PARAGRAPHS = word_set(
     """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
@@ -153,6 +154,12 @@ def _trimmed(text: str, start: int, end: int, blank: str | None = None) -> tuple
     return start + len(words) - len(words.lstrip(blank)), start + len(words.rstrip(blank))
 
 
+def _span(attributes: Mapping[str, str], name: str) -> int:
+    """Return how many columns or rows a cell fills, 1 where it does not say."""
+    stated = attributes.get(name, "").strip()
+    return min(max(int(stated), 1), _MAX_SPAN) if stated.isascii() and stated.isdigit() else 1
+
+
 class _PageText:
     """The parser's events as text; offsets of headings are exact because only what is last is ever taken back."""
 
@@ -182,6 +189,7 @@ class _PageText:
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
         self._in_terms = False  # whether a term of a definition list is not explained yet
         self._explains = False  # whether the next words are those of its explanation
+        self._spans: list[dict[int, int]] = []  # of each, columns that other cells fill, and for how many rows
         self._cell = ""  # the element of the cell that began last
         self._boxes: list[int] = []  # for each open element that may be a box, the headings before it, or _NO_BOX
         self._level = 0
@@ -231,8 +239,9 @@ class _PageText:
             self._is_raised = True
         elif tag == "table":
             self._cells.append(0)
+            self._spans.append({})
         elif tag in ("td", "th") and self._cells:
-            self._begin_cell(tag)
+            self._begin_cell(tag, attributes)
         elif tag in _HEADINGS:
             if self._cells and self._cell == "td":
                 self._cells = [_LAYOUT] * len(self._cells)
@@ -250,8 +259,9 @@ class _PageText:
             self._close_code()
         elif tag == "table" and self._cells:
             self._cells.pop()
+            self._spans.pop()
         elif tag == "tr" and self._cells and self._cells[-1] != _LAYOUT:
-            self._cells[-1] = 0
+            self._end_row()
         elif tag in _HEADINGS:
             self._close_heading()
         elif tag == "a":
@@ -395,14 +405,39 @@ class _PageText:
         self.parts.append(text)
         self._length += len(text)
 
-    def _begin_cell(self, tag: str) -> None:
+    def _begin_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Separate a cell from the one before it; one that is empty, or filled from above, keeps its place."""
         self._cell = tag
         if self._cells[-1] == _LAYOUT:
             self._widen("\n\n")
             return
-        if self._cells[-1]:
-            self._widen(" | ")
-        self._cells[-1] += 1
+        spans, column = self._spans[-1], self._cells[-1]
+        while column < _MAX_COLUMNS and spans.get(column, 0):
+            spans[column] -= 1
+            self._next_cell(column)
+            column += 1
+        self._next_cell(column)
+        width, height = (_span(attributes, name) for name in ("colspan", "rowspan"))
+        for filled in range(column, column + width):
+            spans[filled] = height - (filled == column)  # what a wide cell fills beside it is of this row too
+        self._cells[-1] = column + 1
+
+    def _end_row(self) -> None:
+        spans, column = self._spans[-1], self._cells[-1]
+        for filled in list(spans):
+            if filled >= column and spans[filled]:
+                spans[filled] -= 1
+        self._cells[-1] = 0
+
+    def _next_cell(self, column: int) -> None:
+        """Write what separates a cell from the one before it, of which nothing may have been written."""
+        if not column:
+            return
+        if self._gap == " | ":
+            self._put(" |")
+        elif "\n" in self._gap or not self._length:  # nothing stands in the first cell
+            self._write("|")
+        self._widen(" | ")
 
     def _begin_definition(self, tag: str) -> None:
         """Put a term apart from what is before it, and its explanation further in on the next line.

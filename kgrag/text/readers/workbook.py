@@ -1,6 +1,7 @@
 """Workbooks (xlsx): each sheet a table under its name, a line per row that repeats the header; rows stay whole.
 
-The first row of a sheet that is not blank names the columns. Formulas are read by the result that was stored with them.
+The first row of a sheet with several cells names the columns; one cell above it is a title over the table. Formulas are
+read by the result that was stored with them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, time
+from itertools import chain
 
 from kgrag.model import Document, Section
 from kgrag.text.readers import office
@@ -68,9 +70,17 @@ def _rows(sheet: object) -> Iterator[list[str]]:
 
 
 def _lines(rows: Iterator[list[str]]) -> list[str]:
+    """Return the lines of a sheet; rows of one cell above the first of several are what stands over the table."""
+    above: list[str] = []
     columns = next(rows, [])
+    while sum(map(bool, columns)) == 1 and (below := next(rows, None)) is not None:
+        if sum(map(bool, below)) == 1 and not above:  # a list in one column
+            rows = chain([below], rows)
+            break
+        above += filter(None, columns)
+        columns = below
     lines = [line for row in rows if (line := row_line(columns, row))]
-    return lines or list(filter(None, [" | ".join(filter(None, columns))]))
+    return [*above, *(lines or filter(None, [" | ".join(filter(None, columns))]))]
 
 
 def _text(value: object) -> str:

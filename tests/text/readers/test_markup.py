@@ -137,6 +137,14 @@ def test_a_table_with_a_heading_in_a_cell_places_text_and_a_table_within_it_has_
     assert document.text == "One\n\nFirst.\n\nKey | Use\na | b\n\nLast.\n\nSide"
 
 
+def test_a_cell_that_is_empty_or_filled_by_another_keeps_its_place_in_the_row(make: Make) -> None:
+    head = "<tr><th></th><th>A</th><th>B</th></tr><tr><td>x</td><td></td><td>2</td></tr>"
+    spans = "<tr><td rowspan=2>y</td><td>1</td><td>3</td></tr><tr><td>4</td><td>5</td></tr><tr><td colspan=2>z</td><td>6</td></tr>"
+    document = only(make("a.html", f"<h1>T</h1><p>Text.</p><table>{head}{spans}<tr><td>p<td>q<td>r</table>"))
+    rows = ["| | A | B", "x | | 2", "y | 1 | 3", "| | 4 | 5", "z | | 6", "p | q | r"]
+    assert document.text.split("\n\n")[-1].split("\n") == rows
+
+
 def test_html_is_read_in_the_encoding_that_it_names(make: Make) -> None:
     page = '<meta charset="iso-8859-5"><p>Привет'
     assert only(make("a.html", page.encode("iso-8859-5"))).text == "Привет"

@@ -78,6 +78,17 @@ def test_sheets_are_tables_whose_rows_repeat_the_header(make: Make) -> None:
     assert (document.title, document.metadata["author"]) == ("Crops", "A. Sower")
 
 
+def test_a_line_over_the_table_of_a_sheet_names_no_column(make: Make) -> None:
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in (["Rates from April"], [], ["Item", "Day rate"], ["Sander", 30], ["Only a name"]):
+        book.active.append(row)
+    book.create_sheet("List").append(["Names"])
+    book["List"].append(["Ann"])
+    book.save(stream)
+    text = only(make("a.xlsx", stream.getvalue())).text
+    assert text == "Rates from April\nItem: Sander; Day rate: 30\nItem: Only a name\n\nNames: Ann"
+
+
 def test_chunks_of_a_sheet_hold_whole_rows_and_its_name(make: Make) -> None:
     chunks = chunk(only(make("a.xlsx", workbook(rows=100))))
     assert {piece.heading for piece in chunks[:-1]} == {"Yields"}
