@@ -23,6 +23,7 @@ from kgrag.llm.extractive.question_languages import asked_in, language_to_answer
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.several_answers import several_asked
+from kgrag.llm.extractive.table_rows import is_wide_row
 from kgrag.llm.extractive.value_vetoes import FREQUENCY, not_counted
 from kgrag.model import Citation, Value
 from kgrag.text.quotes import places
@@ -124,10 +125,7 @@ _GENERAL = late_regex(
 )
 """Asks for every such thing ("When is a leap second inserted?"), so that the date of one of them is no answer."""
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
-_MIN_BARE = 6
-"""Letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"."""
-_ROW = late_regex(r"^[^|\n]*\|[^|\n]*\|[^|\n]*(?:\||$)|^[^:;\n]+: [^;\n]+(?:; [^:;\n]+: [^;\n]+){2,}")
-"""A row of three cells or more, or as many pairs of label and cell."""
+_MIN_BARE = 6  # letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"
 _BOTH = late_regex(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
@@ -202,7 +200,7 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
     if asked.kind == "number" and _SUPERLATIVE.search(question) and len(cited) > 1 and _are_facts(cited):
         return ()
     for sentence in cited:
-        if _ROW.search(sentence.body):  # which of its cells is asked for, only its labels tell
+        if is_wide_row(sentence.body):  # which of its cells is asked for, only its labels tell
             continue
         found = []
         for value in _values(question, asked, sentence, known):
@@ -236,7 +234,10 @@ def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]
         yield from _numbers(question, body, known)
     elif asked.kind == "place":
         pattern = _BORN if regex.search(r"\bborn\b|\bbirth\b", question) and _BORN.search(body) else _PLACE
-        yield from (Value("text", _first_part(found["place"])) for found in _new(pattern.finditer(body), known))
+        yield from (
+            Value("text", found["place"].split(",", maxsplit=1)[0].rstrip("."))
+            for found in _new(pattern.finditer(body), known)
+        )
     elif asked.kind == "person":
         by = [found.start() for found in regex.finditer(r"\bby\s+(?=\p{Lu})", body)]
         names = [found for found in _new(_NAME.finditer(body), known) if " " in found[0].strip()]
@@ -287,10 +288,6 @@ def _is_opening(match: regex.Match[str]) -> bool:
     if not regex.fullmatch(r"\p{Lu}\p{Ll}+", word) or not regex.search(r"(?:^|[.!?:•]['\"”)]*\s+|^\W+)$", before):
         return False
     return word.lower() in _OPENERS or _SUBJECT_OF.match(behind) is None
-
-
-def _first_part(place: str) -> str:
-    return place.split(",", maxsplit=1)[0].rstrip(".")
 
 
 def _kinds(body: str) -> Iterator[Value]:

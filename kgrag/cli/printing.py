@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from operator import mul
 from typing import Any
 
@@ -59,7 +60,7 @@ def for_kb(message: str, words: Sequence[str]) -> str:
     >>> for_kb("no graph yet. Run `kgrag build cg_rag` first.", ["ask", "--kb", "my kb", "Why?"])
     "no graph yet. Run `kgrag --kb 'my kb' build cg_rag` first."
     """
-    after = [value for word, value in zip(words, [*words[1:], ""], strict=True) if word == "--kb"]
+    after = [value for word, value in pairwise((*words, "")) if word == "--kb"]
     joined = [word.removeprefix("--kb=") for word in words if word.startswith("--kb=")]
     named = shlex.quote((after or joined)[-1]) if after or joined else ""
     return _ADVISED.sub(lambda _: f"kgrag --kb {named} ", message) if named else message

@@ -48,7 +48,7 @@ from kgrag.llm.extractive.sentence_ranking import (
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
-from kgrag.llm.extractive.table_answers import read_table_answer, why_no_cell
+from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.text.sentences import words
@@ -131,20 +131,11 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
         found = {"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness)
-        found = _without_rows_of_others(asked, found, texts)
+        found = without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
     return found | ({"look_up": look_up} if look_up else {})
-
-
-def _without_rows_of_others(asked: str, found: Mapping[str, Any], texts: Sequence[EvidenceText]) -> dict[str, Any]:
-    """Return *unknown* where the answer begins with a row of a table that has not what is asked for."""
-    quotes = [quote for row in found["sentences"] for quote in row["citations"]]
-    why = why_no_cell(asked, [quote["quote"].strip() for quote in quotes], texts) if quotes else ""
-    if not why:
-        return dict(found)
-    return {"unknown": True, "sentences": [], "reason": why, "nearest": quotes[:_MAX_NEAREST]}
 
 
 def _without_step(found: Mapping[str, Any], step: str) -> dict[str, Any]:

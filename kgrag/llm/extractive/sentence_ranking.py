@@ -83,6 +83,7 @@ _CONFIDENCE_WEIGHTS = (1.04, 0.75, -3.6)
 """A constant, the weight of the log odds, and that of a value from prose: a logistic regression on the answers given to
 the development questions about documentation, and at half weight to those of hotpot_train100 and musique_train100."""
 _OF_A_VALUE = frozenset({"date", "name", "number", "person", "place", "text"})
+_ASKS_HOW = late_regex(r"(?:\p{L}+\s+)?how\b", flags=regex.IGNORECASE)  # also "For how long"
 _LEAST = 1e-6
 _MAX_SENTENCES_EMBEDDED = 64
 _FEW_WORDS = 3
@@ -298,7 +299,7 @@ def stated_confidence(asked: str, best: ProseSentence, probability: float) -> fl
     A value of prose that explains no term ("Which city …?") is rarely what was asked: of 30 such answers to questions
     of hotpot_train100 and musique_train100 none was, whatever the probability, since most go over several passages.
     """
-    asks_value = asked_for(asked).kind in _OF_A_VALUE and not asked.lower().startswith("how")
+    asks_value = asked_for(asked).kind in _OF_A_VALUE and not _ASKS_HOW.match(asked)
     given = math.log(max(probability, _LEAST) / max(1 - probability, _LEAST))
     constant, slope, of_a_value = _CONFIDENCE_WEIGHTS
     return round(1 / (1 + math.exp(-(constant + slope * given + of_a_value * (asks_value and not best.label)))), 3)

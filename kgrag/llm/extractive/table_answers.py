@@ -21,7 +21,7 @@ from kgrag.llm.extractive.question_words import term, terms
 from kgrag.llm.extractive.table_questions import LEAST, MOST, WHICH, TableQuestion, alike
 from kgrag.llm.extractive.table_rows import Cell, Row, Table, read_tables
 
-__all__ = ["SHARE_RIGHT", "read_table_answer", "why_no_cell"]
+__all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
 
 SHARE_RIGHT = 0.9
 """Share of right answers among the development questions about tables that were answered this way."""
@@ -31,6 +31,7 @@ _MIN_COVERED = 0.55
 _MAX_ROWS_NAMED = 4
 _MAX_NAME_COLUMN = 3
 _MIN_COLUMNS = 3
+_MAX_NEAREST = 3
 _OF_A_VALUE = frozenset({"date", "number", "person", "place"})
 _NAMING = frozenset(map(term, ("name", "product", "item", "title", "model", "description", "designation", "type")))
 _HOW_MANY = late_regex(r"\bhow many\b", flags=regex.IGNORECASE)
@@ -98,7 +99,16 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText]) -> dict[str,
     return _cell_reply(asked, tables)
 
 
-def why_no_cell(question: str, quotes: Sequence[str], texts: Sequence[EvidenceText]) -> str:
+def without_rows_of_others(asked: str, found: Mapping[str, Any], texts: Sequence[EvidenceText]) -> dict[str, Any]:
+    """Return *unknown* where an answer is a row of a table that has not what is asked for, else the answer."""
+    quotes = [quote for row in found["sentences"] for quote in row["citations"]]
+    why = _why_no_cell(asked, [quote["quote"].strip() for quote in quotes], texts) if quotes else ""
+    if not why:
+        return dict(found)
+    return {"unknown": True, "sentences": [], "reason": why, "nearest": quotes[:_MAX_NEAREST]}
+
+
+def _why_no_cell(question: str, quotes: Sequence[str], texts: Sequence[EvidenceText]) -> str:
     """Return why a row that words led to does not answer a question; "" where it may, or none of the quotes is a row.
 
     Rows are alike but for their names: one that the question does not name has the value of something else. Rows are

@@ -15,13 +15,15 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, label_before
 from kgrag.llm.extractive.question_words import name_terms, terms
 
-__all__ = ["Cell", "Row", "Table", "read_tables"]
+__all__ = ["Cell", "Row", "Table", "is_wide_row", "read_tables"]
 
 _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _RULE = late_regex(r"[\s|:+=-]+")
 """The line below the header of a table of Markdown."""
 _PAIR = late_regex(r"(?P<label>[\p{L}\p{N}_#%№][^:;|\n]{0,80}): (?P<text>[^;\n]+)")
 _PAIRS = late_regex(r"[\p{L}\p{N}_#%№][^:;|\n]{0,80}: [^;\n]+(?:; [\p{L}\p{N}_#%№][^:;|\n]{0,80}: [^;\n]+)+")
+_WIDE = late_regex(r"[^:;\n]+: [^;\n]+(?:; [^:;\n]+: [^;\n]+){2,}")
+_MIN_WIDE = 3
 _IN_BRACKETS = late_regex(r"\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$|\s+in\s+(?P<unit>\S+)$")
 _NOTHING = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "-", "–", "—", "?", "tbd", "tbc", "…", "..."})
 _MAX_HEADER_CHARACTERS = 400
@@ -89,6 +91,13 @@ class Table:
     def terms_around(self) -> frozenset[str]:
         """Terms of what is around the table."""
         return frozenset(terms(self.around))
+
+
+def is_wide_row(text: str) -> bool:
+    """Return whether a text is a row of three cells or more, or as many pairs of label and cell."""
+    return _WIDE.match(text) is not None or any(
+        _is_row(one) and len(_split(one)) >= _MIN_WIDE for one in text.split("\n")
+    )
 
 
 def read_tables(text: EvidenceText) -> Iterator[Table]:
