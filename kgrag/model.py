@@ -116,8 +116,7 @@ class Document:
 class Chunk:
     """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
 
-    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document,
-    ``heading_breaks`` the headings of sections in it that have others than ``heading``.
+    ``page`` is where it begins; ``page_breaks``, ``heading_breaks`` are later pages and headings, by first character.
     """
 
     text: str
@@ -216,8 +215,7 @@ class ViolationTerms:
     """A SHACL validation result in the terms of data and shapes.
 
     ``path`` is the node of the path in the shapes graph. ``described`` are the triples of ``shape`` and ``path`` where
-    these are blank nodes.
-    ``constraint`` is the SPARQL constraint; ``details`` are results of the shape that a value had to conform to.
+    these are blank nodes. ``constraint`` is the SPARQL one; ``details`` results of the shape that a value had to meet.
     """
 
     focus: Term
@@ -271,15 +269,12 @@ class Table:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.variables)
         rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.values())
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rows)}</tr></tbody></table>"
 
 
 def plain(term: Term | None) -> str:
     """Return a term as plain text: an IRI without brackets, a literal's lexical form, "" for an unbound variable."""
-    if term is None:
-        return ""
-    return str(term) if isinstance(term, ox.Triple) else term.value
+    return "" if term is None else str(term) if isinstance(term, ox.Triple) else term.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +304,8 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Add up two costs."""
-        inputs, outputs = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
-        return Usage(self.completions + other.completions, inputs, outputs)
+        inputs = self.input_tokens + other.input_tokens
+        return Usage(self.completions + other.completions, inputs, self.output_tokens + other.output_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +403,7 @@ class Value:
 
     @property
     def shown(self) -> str:
-        """The text for a reader, with the unit where that stands elsewhere: in the label of a column."""
+        """The text, with the unit where that stands in the label of a column."""
         return self.text if not self.unit or self.unit in self.text else f"{self.text} {self.unit}"
 
 

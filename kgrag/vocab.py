@@ -376,8 +376,7 @@ class Names:
         >>> Names("urn:x:").is_own_graph("urn:x:graph/mapped", [KG.DataGraph])
         False
         """
-        listed = set(kinds)
-        if listed:
+        if listed := set(kinds):
             return not listed <= {KG.DataGraph, KG.OntologyGraph}
         is_minted = graph.startswith((f"{self.base}graph/", f"{self.base}hyperedge/"))
         return is_minted and not graph.startswith(f"{self.base}graph/data/")
