@@ -98,3 +98,30 @@ def test_rows_of_a_table_that_is_not_whole_are_not_compared():
 def test_an_empty_cell_keeps_its_place():
     [table] = read_tables(EvidenceText(1, "chunk", "", "| | A | B\nx | | 2\n| y | 1"))
     assert [[cell.text for cell in row.cells] for row in table.rows] == [["x", "", "2"], ["y", "1", ""]]
+
+
+def test_the_pieces_of_a_cut_table_are_compared_where_all_of_them_are_there():
+    head, *rows = PUMPS.split("\n")
+    first, second = "\n".join([head, *rows[:2]]), rows[2]
+    pieces = [
+        {
+            "number": 1,
+            "kind": "chunk",
+            "heading": "",
+            "text": second,
+            "source": "",
+            "title": "Pumps",
+            "before": f"Pumps\n{first}\n",
+        },
+        {
+            "number": 2,
+            "kind": "chunk",
+            "heading": "",
+            "text": first,
+            "source": "",
+            "title": "Pumps",
+            "following": second,
+        },
+    ]
+    prompt = Prompt("answering/answer", "", {"question": "Which pump has the highest head?", "evidence": pieces})
+    assert value(ExtractiveModel().complete([prompt])[0].data) == "DW 30"

@@ -19,7 +19,7 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import term, terms
 from kgrag.llm.extractive.table_questions import LEAST, MOST, WHICH, TableQuestion, alike
-from kgrag.llm.extractive.table_rows import Cell, Row, Table, read_tables
+from kgrag.llm.extractive.table_rows import Cell, Row, Table, joined_tables, read_tables
 
 __all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
 
@@ -95,7 +95,7 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText]) -> dict[str,
     if not tables or asked.asked.kind == "choice" or _HOW_MANY.search(question) or _NOT.search(question):
         return {} if not tables or not _HOW_MANY.search(question) else _cell_reply(asked, tables, counted=True)
     if MOST.search(question) or LEAST.search(question):
-        return _extreme(asked, tables)
+        return _extreme(asked, texts)
     return _cell_reply(asked, tables)
 
 
@@ -337,34 +337,31 @@ def _name(row: Row, cells: Sequence[Cell]) -> str:
     return ", ".join(dict.fromkeys(cell.text for cell in cells)) or row.cells[0].text
 
 
-def _extreme(asked: TableQuestion, tables: Sequence[Table]) -> dict[str, Any]:
+def _extreme(asked: TableQuestion, texts: Sequence[EvidenceText]) -> dict[str, Any]:
     """Return the row with the largest or smallest figure of the column asked about; of whole tables only."""
-    most = MOST.search(asked.text) is not None
-    found = []
-    for table in tables:
-        fits = [
-            (asked.label_fit(Cell(label, "").label_terms, frozenset()), at) for at, label in enumerate(table.labels)
-        ]
-        fit, column = max(((fit, -at) for fit, at in fits if at), default=(0.0, 0))
-        if not fit or len(table.rows) < 2 or not _is_about(asked, table, table.rows[0]):
-            continue
-        found.append((fit + 0.1 * _around(asked, table), table, -column))
-    if not found:
-        return {}
+    found: list[tuple[float, str, list[tuple[Table, Row]]]] = []
+    for parts in joined_tables(texts):
+        of_names = parts[0].labels[_name_column(asked, parts[0])]
+        labels = dict.fromkeys(label for part in parts for label in part.labels if label != of_names)
+        fit, label = max((asked.label_fit(Cell(label, "").label_terms, frozenset()), label) for label in labels)
+        rows = [(part, row) for part in parts for row in part.rows]
+        if fit and len(rows) > 1 and _is_about(asked, parts[0], rows[0][1]):
+            found.append((fit + 0.1 * _around(asked, parts[0]), label, rows))
     found.sort(key=lambda one: -one[0])
-    _, table, column = found[0]
-    if not table.whole or (len(found) > 1 and found[1][0] == found[0][0]):
+    if not found or (len(found) > 1 and found[1][0] == found[0][0]):
         return {}
-    figures = [(figure, row) for row in table.rows if (figure := _figure(row.cells[column].text)) is not None]
-    stated = [row for row in table.rows if row.cells[column].text]
-    if len(figures) < 2 or len(figures) != len(stated):
+    _, label, rows = found[0]
+    cells = [(cell, part, row) for part, row in rows for cell in row.cells if cell.label == label and cell.text]
+    figures = [(figure, part, row) for cell, part, row in cells if (figure := _figure(cell.text)) is not None]
+    if len(figures) < 2 or len(figures) != len(cells):
         return {}
-    figures.sort(key=lambda one: one[0], reverse=most)
+    figures.sort(key=lambda one: one[0], reverse=MOST.search(asked.text) is not None)
     if figures[0][0] == figures[1][0]:
         return {}
-    row = figures[0][1]
-    name = row.cells[0]
-    return _reply(asked, _Found(table, row, name, 0.0, name=row.cells[column].text))
+    _, part, row = figures[0]
+    name = row.cells[_name_column(asked, part)]
+    value = next(cell for cell in row.cells if cell.label == label)
+    return _reply(asked, _Found(part, row, value, 0.0, name=name.text), shown=name)
 
 
 def _figure(text: str) -> float | None:
@@ -385,8 +382,8 @@ def _figure(text: str) -> float | None:
         return None
 
 
-def _reply(asked: TableQuestion, found: _Found) -> dict[str, Any]:
-    """Return a cell as the reply of a model, with its row and the header that names its column."""
+def _reply(asked: TableQuestion, found: _Found, shown: Cell | None = None) -> dict[str, Any]:
+    """Return a cell (or ``shown``, the name of its row) as the reply of a model, with the row and the header."""
     cell, row, table = found.cell, found.row, found.table
     if not cell.text:
         reason = f"The table has no {cell.label} for {found.name or row.cells[0].text}."
@@ -408,7 +405,7 @@ def _reply(asked: TableQuestion, found: _Found) -> dict[str, Any]:
     return {
         "unknown": False,
         "sentences": [{"text": text, "citations": citations}],
-        "values": [_value(asked, cell)],
+        "values": [_value(asked, shown or cell)],
         "confidence": SHARE_RIGHT,
     }
 

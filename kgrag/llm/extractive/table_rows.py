@@ -5,7 +5,7 @@ Readers of documents write both: tables of a page keep their header above, rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, label_before
 from kgrag.llm.extractive.question_words import name_terms, terms
 
-__all__ = ["Cell", "Row", "Table", "is_wide_row", "read_tables"]
+__all__ = ["Cell", "Row", "Table", "is_wide_row", "joined_tables", "read_tables"]
 
 _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _RULE = late_regex(r"[\s|:+=-]+")
@@ -76,7 +76,8 @@ class Table:
         header: its line, as it is written in the piece; "" where each row repeats it, or it is in another piece.
         labels: of its columns.
         rows: those in the piece.
-        whole: whether it neither began before the piece nor goes on behind it.
+        begins: whether it did not begin before the piece.
+        ends: whether it does not go on behind the piece.
         around: title, headings and a short line above it, which say what the table is about.
     """
 
@@ -84,7 +85,8 @@ class Table:
     header: str
     labels: tuple[str, ...]
     rows: tuple[Row, ...]
-    whole: bool
+    begins: bool
+    ends: bool
     around: str
 
     @cached_property
@@ -112,12 +114,38 @@ def read_tables(text: EvidenceText) -> Iterator[Table]:
             at += 1
             continue
         first, last = at == 0, at + width == len(lines)
-        whole = not (first and _ends_with_row(text.before)) and not (last and _begins_with_row(text.following))
+        begins = not (first and _ends_with_row(text.before))
+        ends = not (last and _begins_with_row(text.following))
         above = next((line for line in reversed(lines[:at]) if line.strip()), "")
         around = f"{title}\n{above if len(above) <= _MAX_CAPTION_CHARACTERS else ''}"
         block = lines[at : at + width]
-        yield from (_of_pairs if _PAIRS.fullmatch(block[0].strip()) else _of_cells)(text, block, around, whole)
+        yield from (_of_pairs if _PAIRS.fullmatch(block[0].strip()) else _of_cells)(text, block, around, begins, ends)
         at += width
+
+
+def joined_tables(texts: Sequence[EvidenceText]) -> list[list[Table]]:
+    """Return the tables of pieces of evidence that are whole, each as its parts in reading order.
+
+    A table that is cut is whole where each piece of it is there: the text behind one is the next.
+    """
+    read = [(text, list(read_tables(text))) for text in texts]
+    behind = {_begins(text.source or text.text): tables for text, tables in read if tables}
+    whole = []
+    for text, tables in read:
+        for table in tables:
+            parts, following = [table], text.following
+            while not parts[-1].ends and (tables_behind := behind.get(_begins(following))):
+                if len(parts) == len(texts):
+                    break
+                parts.append(tables_behind[0])
+                following = next(one.following for one, found in read if found is tables_behind)
+            if table.begins and parts[-1].ends:
+                whole.append(parts)
+    return whole
+
+
+def _begins(text: str) -> str:
+    return text.strip()[:_MAX_HEADER_CHARACTERS]
 
 
 def _rows_from(lines: list[str], at: int) -> int:
@@ -148,7 +176,7 @@ def _begins_with_row(following: str) -> bool:
     return _is_row(first) or _PAIRS.fullmatch(first.strip()) is not None
 
 
-def _of_pairs(text: EvidenceText, lines: list[str], around: str, whole: bool) -> Iterator[Table]:
+def _of_pairs(text: EvidenceText, lines: list[str], around: str, begins: bool, ends: bool) -> Iterator[Table]:
     """Yield the table of lines that repeat the header; a label that a line leaves out is an empty cell."""
     read = [
         (line.strip(), {found["label"].strip(): found["text"].strip() for found in _PAIR.finditer(line)})
@@ -161,14 +189,14 @@ def _of_pairs(text: EvidenceText, lines: list[str], around: str, whole: bool) ->
     rows = tuple(
         Row(line, tuple(Cell(label, _stated(pairs.get(label, ""))) for label in labels)) for line, pairs in read
     )
-    yield Table(text.number, "", labels, rows, whole, around)
+    yield Table(text.number, "", labels, rows, begins, ends, around)
 
 
-def _of_cells(text: EvidenceText, lines: list[str], around: str, whole: bool) -> Iterator[Table]:
+def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, ends: bool) -> Iterator[Table]:
     """Yield the table of rows between strokes; its header is the first line, or in the text before the piece."""
     body = text.source or text.text
-    begins = body.lstrip("\n").startswith(lines[0])
-    header = label_before(text.before)[1] if begins and _ends_with_row(text.before) else ""
+    opens = body.lstrip("\n").startswith(lines[0])
+    header = label_before(text.before)[1] if opens and _ends_with_row(text.before) else ""
     own = "" if header else lines[0].strip()
     labels = tuple(_split(header or lines[0]))
     rows = []
@@ -180,7 +208,7 @@ def _of_cells(text: EvidenceText, lines: list[str], around: str, whole: bool) ->
         pairs = zip(labels, cells, strict=True)
         rows.append(Row(line.strip(), tuple(Cell(label, _stated(cell)) for label, cell in pairs)))
     if rows and len(labels) > 1 and len(own) <= _MAX_HEADER_CHARACTERS:
-        yield Table(text.number, own, labels, tuple(rows), whole, around)
+        yield Table(text.number, own, labels, tuple(rows), begins, ends, around)
 
 
 def _split(line: str) -> list[str]:
