@@ -272,6 +272,14 @@ class ShapesGraph:
             rest = self.single(rest, RDF.prefix + "rest") or rest
         return items
 
+    def listed(self, head: Term) -> list[Term]:
+        """Return the members of an RDF list as far as it is one, without an error."""
+        cells: dict[Term, None] = {}
+        while head in self.index and head not in cells:
+            cells[head] = None
+            head = next(iter(self.objects(head, RDF.prefix + "rest")), head)
+        return [member for cell in cells for member in self.objects(cell, RDF.prefix + "first")]
+
     def path(self, node: Term) -> PropertyPath:
         """Return the path of a shape; () for a node shape."""
         found = self.single(node, SH + "path")

@@ -101,8 +101,9 @@ def test_sparql_that_shacl_forbids_is_refused_with_the_shape(validated) -> None:
 RECURSIVE = "ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:node ex:S ; sh:maxCount 0 ] ."
 
 
-def test_a_recursive_shape_is_decided_by_pyshacl(validated) -> None:
+def test_a_recursive_shape_is_decided_by_the_engine(validated) -> None:
     validation = validated(LABELLED + RECURSIVE)
+    assert validation.elsewhere == {}
     assert short(validation) == [("Labelled", "c", "minCount"), ("S", "a", "maxCount")]
     assert validation.undecided == {}
 
@@ -111,7 +112,13 @@ def test_a_recursion_that_data_never_end_is_not_decided_and_the_rest_is(validate
     endless = "ex:E a sh:NodeShape ; sh:targetNode ex:loop ; sh:property [ sh:path ex:next ; sh:node ex:E ] ."
     validation = validated(LABELLED + CUSTOM + endless)
     assert set(validation.undecided) == {EX + "E"}
+    assert "a cycle of the data" in validation.undecided[EX + "E"]
     assert ("Custom", "a", "Component") in short(validation)
+
+
+def test_what_pyshacl_does_not_follow_to_the_end_is_not_decided(validated) -> None:
+    deep = "ex:D a sh:NodeShape ; sh:targetNode ex:loop ; sh:property ex:N . ex:N sh:path ex:next ; sh:property ex:N ."
+    assert set(validated(deep).undecided) == {EX + "D"}
 
 
 @pytest.mark.parametrize(

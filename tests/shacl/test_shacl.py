@@ -408,7 +408,10 @@ UNREADABLE = {
     "several properties": "ex:S sh:targetClass ex:A ; sh:path [ sh:inversePath ex:p ; ex:q ex:r ] ; sh:minCount 1 .",
     "sh:qualifiedValueShape": "ex:S sh:targetClass ex:A ; sh:qualifiedValueShape ex:S ; sh:qualifiedMinCount 1 .",
     "sh:xone": "ex:S sh:targetClass ex:A ; sh:xone ( ex:T 1 ) . ex:T sh:class ex:A .",
-    "recursive": "ex:S sh:targetClass ex:A ; sh:property ex:T . ex:T sh:path ex:p ; sh:node ex:S .",
+    "leads back": "ex:S sh:targetClass ex:A ; sh:path ex:p ; sh:property ex:S .",
+    "sh:not is": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:not ex:S ] .",
+    "sh:qualifiedMaxCount is": """ex:S sh:targetClass ex:A ; sh:property [
+      sh:path ex:p ; sh:qualifiedValueShape ex:S ; sh:qualifiedMaxCount 1 ] .""",
     "sh:target is": "ex:S sh:target [ a sh:SPARQLTarget ; sh:select 'SELECT ?this WHERE { ?this ?p ?o }' ] .",
     "ex.*test": "ex:S sh:targetClass ex:A ; ex:test 1 . ex:C sh:parameter [ sh:path ex:test ] .",
     "sh:rule": "ex:S sh:targetClass ex:A ; sh:rule [] . ex:Shapes sh:entailment sh:Rules .",
