@@ -51,6 +51,13 @@ _SWITCHES = frozenset({"closed", "singleLine", "uniqueLang"})
 _NODE_KINDS = frozenset(
     SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
 )
+_ONE_VALUE = frozenset(
+    {
+        *("datatype", "maxCount", "maxExclusive", "maxInclusive", "maxLength", "minCount"),
+        *("minExclusive", "minInclusive", "minLength", "nodeKind"),
+    }
+)
+"""Components that SHACL allows one value of in a shape, of those without lists."""
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
 """Components with one value, for which the store may have several terms."""
 # Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
@@ -116,11 +123,18 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
             kind = declared.removesuffix(" list")
             yield {"wanted": [typed(graph, node, name, term, kind) for term in graph.items(node, name)]}
         return
-    for term in graph.objects(node, name):
+    for term in _terms(graph, node, component):
         wanted = typed(graph, node, name, term, declared.removesuffix(" list"))
         if component == "nodeKind" and plain(wanted) not in _NODE_KINDS:
             raise graph.error(node, name, f"has {term}, which is no node kind that is covered")
         yield {"wanted": wanted} | _more(graph, node, term, component)
+
+
+def _terms(graph: ShapesGraph, node: Node, component: str) -> list[Term]:
+    """Return the values of a component, of which some may have one only."""
+    if component in _ONE_VALUE:
+        graph.single(node, SH + component)
+    return graph.objects(node, SH + component)
 
 
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
@@ -172,13 +186,18 @@ def is_of(literal: ox.Literal, datatype: ox.NamedNode) -> bool:
     return (least is None or int(literal.value) >= least) and (most is None or int(literal.value) <= most)
 
 
+def _is_count(term: ox.Literal) -> bool:
+    whole = term.datatype.value.removeprefix(XSD.prefix) in {"integer", *_INTEGERS}
+    return whole and re.fullmatch(r"\+?\d{1,18}", term.value) is not None
+
+
 def typed(graph: ShapesGraph, node: Node, name: str, term: Term, wanted: str) -> Any:
     """Return a term in the type that a query's parameter declares (``IRI``, ``literal``, ``term`` or ``integer``).
 
     Raises:
         InvalidRDF: the term is of another type.
     """
-    if wanted == "integer" and isinstance(term, ox.Literal) and re.fullmatch(r"\+?\d{1,18}", term.value):
+    if wanted == "integer" and isinstance(term, ox.Literal) and _is_count(term):
         return int(term.value)
     if not isinstance(term, _KINDS[wanted]):
         raise graph.error(node, name, f"has the value {term}, and one {wanted} was expected")

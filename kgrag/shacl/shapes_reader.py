@@ -434,7 +434,9 @@ class _Reader:
     ) -> Iterator[Constraint]:
         name = SH + "qualifiedValueShape"
         counts = [c for c in ("qualifiedMaxCount", "qualifiedMinCount") if self._graph.objects(node, SH + c)]
-        if not self._graph.objects(node, name) or not counts:
+        if counts and base.path and not self._graph.objects(node, name):
+            raise self._graph.error(node, SH + counts[0], "needs a sh:qualifiedValueShape in the same shape")
+        if not counts or not self._graph.objects(node, name):  # which the W3C's suite wants of a node shape
             return
         if not base.path:
             raise self._graph.error(node, name, "needs a sh:path in the same shape")

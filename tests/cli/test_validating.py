@@ -35,6 +35,8 @@ def files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts["aimless"] = "ex:Named a sh:NodeShape ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
     texts["both"] = f"<both.ttl> owl:imports <named.ttl> , <https://example.org/elsewhere> . {SHORT}"
     texts["pointing"] = f"{DATA} <> sh:shapesGraph <named.ttl> ."
+    texts["rdfs"] = f"<rdfs.ttl> sh:entailment <http://www.w3.org/ns/entailment/RDFS> . {SHORT}"
+    texts["foo"] = f"<foo.ttl> sh:entailment <http://www.w3.org/ns/entailment/Foo> . {SHORT}"
     texts["traced"] = NAMED.replace("minCount 1", "minCount 1 ; sh:severity sh:Trace")
     for name, text in texts.items():
         Path(f"{name}.ttl").write_text(HEAD + text, encoding="utf-8")
@@ -77,6 +79,9 @@ CODES = {
         ("data.ttl", "-s", "short.ttl", "-s", "unread.ttl", "--shape", "https://example.org/Short"),
         0,
     ),
+    "an entailment that is not applied": (("data.ttl", "--shapes", "rdfs.ttl"), 3),
+    "an entailment that is applied": (("data.ttl", "--shapes", "rdfs.ttl", "--inference", "rdfs"), 0),
+    "an entailment that nobody covers": (("data.ttl", "--shapes", "foo.ttl", "--inference", "rdfs"), 3),
     "no such shape": (("data.ttl", "--shapes", "short.ttl", "--shape", NAMED_SHAPE), 2),
     "no shapes": (("data.ttl",), 3),
     "shapes that the data name": (("pointing.ttl",), 1),
