@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -22,6 +22,7 @@ from kgrag.audit.listed_findings import ENGINE, labels_of, level, with_fingerpri
 from kgrag.errors import InputError
 from kgrag.model import Violation, plain
 from kgrag.ports import TripleStore, Workbench
+from kgrag.shacl.empty_targets import without_nodes
 from kgrag.shacl.pyshacl_validation import each_violation
 from kgrag.shacl.shapes_graph import SH
 from kgrag.vocab import AUDIT
@@ -187,7 +188,9 @@ def validate_data(
         )
         undecided = [Undecided(options.shape or "shapes", reason, asked=True)]
     target = AuditTarget(data.bench, (), (), name, frozenset(), data.written)
-    return _report(target, results, undecided, compiled)
+    violated = {shape for _, shape in results.counts}
+    empty = without_nodes(cast("TripleStore", data.bench), compiled, graphs=[AUDIT.target], violated=violated)
+    return replace(_report(target, results, undecided, compiled), without_nodes=tuple(empty))
 
 
 def _unmet_entailments(shapes: Iterable[ox.Triple | ox.Quad], inference: str) -> list[Undecided]:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag import audit
+from kgrag import audit, shacl
 from kgrag.errors import InvalidRDF
+from kgrag.shacl.empty_targets import without_nodes
 from kgrag.shacl.pyshacl_validation import refuse_network
 from tests.quad_store import QuadStore
 
@@ -68,6 +69,13 @@ WITH_RULE = """
 ex:Ruled a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ;
   sh:rule [ a sh:TripleRule ; sh:subject sh:this ; sh:predicate rdfs:label ; sh:object "made" ] .
 """
+
+
+def test_a_shape_that_is_left_to_pyshacl_has_a_known_target_too() -> None:
+    text = CUSTOM.replace("ex:Custom a", "ex:Odd sh:targetClass ex:B ; ex:below 5 . ex:Custom a")
+    shapes = shacl.load_shapes((), triples=ox.parse((PREFIXES + text).encode(), ox.RdfFormat.TURTLE), elsewhere=True)
+    store = QuadStore(ox.parse((PREFIXES + DATA).encode(), format=ox.RdfFormat.TRIG))
+    assert without_nodes(store, shapes, graphs=GRAPHS) == [EX + "Odd"]
 
 
 def test_rules_are_run_by_a_validation_only_where_the_shapes_say_so(validated) -> None:
