@@ -76,6 +76,8 @@ _NEWER = _words(
     "maxListLength memberShape minListLength reificationRequired reifierShape singleLine someValue uniqueMembers"
 )
 """Terms of SHACL 1.2, which pyshacl would pass over in silence."""
+_SCRIPTS = _words("js")
+"""Constraints in JavaScript, which nothing here runs."""
 _UNCOVERED = _words("incomplete nodeByExpression rootClass subsetOf targetWhere uniqueValuesFor")
 """Terms of SHACL 1.2 that no engine here covers, since drafts differ in what they report."""
 _REFERRING = _INNER | {RDF.prefix + "first"}
@@ -198,8 +200,12 @@ class _Reader:
             left[node] = str(error)
 
     def _newer_terms(self, node: Term) -> list[str]:
-        """Return the terms of SHACL 1.2 in a shape and in those that it refers to, as ``sh:name``."""
-        newer = {name for each in self._reached(node) for name in _NEWER & self._graph.index.get(each, {}).keys()}
+        """Return the terms in a shape and in those that it refers to that pyshacl would pass over, as ``sh:name``."""
+        newer = {
+            name
+            for each in self._reached(node)
+            for name in (_NEWER | _SCRIPTS) & self._graph.index.get(each, {}).keys()
+        }
         return sorted(name.replace(SH, "sh:") for name in newer)
 
     def _reached(self, node: Term) -> set[Term]:

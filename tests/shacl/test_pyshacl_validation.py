@@ -78,6 +78,13 @@ def test_a_shape_that_is_left_to_pyshacl_has_a_known_target_too() -> None:
     assert without_nodes(store, shapes, graphs=GRAPHS) == [EX + "Odd"]
 
 
+def test_a_constraint_in_javascript_is_not_decided(validated) -> None:
+    script = 'ex:J sh:targetClass ex:A ; sh:js [ a sh:JSConstraint ; sh:jsFunctionName "f" ] .'
+    validation = validated(LABELLED + script)
+    assert "sh:js is not covered by pyshacl" in validation.undecided[EX + "J"]
+    assert short(validation) == [("Labelled", "c", "minCount")]
+
+
 def test_rules_are_run_by_a_validation_only_where_the_shapes_say_so(validated) -> None:
     validation = validated(WITH_RULE + LONE_FILTER)
     assert list(validation.elsewhere) == [EX + "Lone"]
