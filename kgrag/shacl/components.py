@@ -75,6 +75,21 @@ _CASTABLE = frozenset(
 _DIGITS = "^[+-]?[0-9]+$"
 # The form of numbers that the store cannot keep by their value; a double it always can.
 _LEXICAL = {"decimal": r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$", "integer": _DIGITS, "double": "a^", "float": "a^"}
+_YEAR, _MONTH, _DAY = "-?([1-9][0-9]{3,}|0[0-9]{3})", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_ZONE = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
+_BYTE_DIGIT = r"[A-Za-z0-9+/]\s*"
+# And that of other datatypes that SPARQL cannot cast to.
+_LEXICAL |= {
+    "base64Binary": rf"^\s*({_BYTE_DIGIT}{_BYTE_DIGIT}({_BYTE_DIGIT}{_BYTE_DIGIT}|{_BYTE_DIGIT}=\s*|=\s*=\s*))*$",
+    "dateTimeStamp": f"^{_YEAR}-{_MONTH}-{_DAY}T([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?{_ZONE}$",
+    "gDay": f"^---{_DAY}{_ZONE}?$",
+    "gMonth": f"^--{_MONTH}{_ZONE}?$",
+    "gMonthDay": f"^--{_MONTH}-{_DAY}{_ZONE}?$",
+    "gYear": f"^{_YEAR}{_ZONE}?$",
+    "gYearMonth": f"^{_YEAR}-{_MONTH}{_ZONE}?$",
+    "hexBinary": "^([0-9a-fA-F]{2})*$",
+    "language": "^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$",
+}
 MAX_STORED_INTEGER = 2**63 - 1
 # What the store keeps as xsd:integer, with the least and the largest value.
 _INTEGERS: dict[str, tuple[int | None, int | None]] = {

@@ -85,6 +85,28 @@ def test_a_constraint_in_javascript_is_not_decided(validated) -> None:
     assert short(validation) == [("Labelled", "c", "minCount")]
 
 
+FORMS = {
+    "hexBinary": ("zz", "0aFF"),
+    "base64Binary": ("a", "aGk="),
+    "gYear": ("20", "2020"),
+    "gYearMonth": ("2020-13", "2020-12Z"),
+    "gMonth": ("13", "--12"),
+    "gDay": ("---32", "---31"),
+    "gMonthDay": ("--2-1", "--02-01"),
+    "language": ("e n", "en-GB"),
+}
+
+
+def test_ill_typed_literals_are_found_of_datatypes_to_which_sparql_cannot_cast() -> None:
+    shapes = "".join(f"ex:{n} sh:targetObjectsOf ex:{n} ; sh:datatype xsd:{n} ." for n in FORMS)
+    data = "".join(f'ex:a ex:{n} "{bad}"^^xsd:{n} , "{good}"^^xsd:{n} .' for n, (bad, good) in FORMS.items())
+    compiled = shacl.load_shapes((), triples=ox.parse((PREFIXES + shapes).encode(), ox.RdfFormat.TURTLE))
+    store = QuadStore(ox.parse(f"{PREFIXES} ex:g {{ {data} }}".encode(), format=ox.RdfFormat.TRIG))
+    found = {v.shape.removeprefix(EX): v.value for v in shacl.validate(store, compiled, graphs=GRAPHS, merged=True)}
+    assert found == {name: bad for name, (bad, _) in FORMS.items()}
+    assert len(shacl.validate(store, compiled, graphs=GRAPHS, merged=True)) == len(FORMS)
+
+
 def test_rules_are_run_by_a_validation_only_where_the_shapes_say_so(validated) -> None:
     validation = validated(WITH_RULE + LONE_FILTER)
     assert list(validation.elsewhere) == [EX + "Lone"]
