@@ -76,7 +76,8 @@ class Audit:
     ``levels`` that of each severity and check,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
     own, ``files`` where it was read from, ``prefixes`` what these declare, ``labels`` those of terms in findings.
-    ``shapes`` names a user's own shapes that were run. ``sources`` says where nodes of a knowledge base are stated
+    ``shapes`` names a user's own shapes that were run, ``without_nodes`` those whose targets match nothing.
+    ``sources`` says where nodes of a knowledge base are stated
     that findings are about: title of a document, file, or graph. From the severity
     ``conforms_below`` on, a finding breaks conformance; of a validation by shapes, ``disallowed`` counts those that do.
     """
@@ -100,6 +101,7 @@ class Audit:
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
     shapes: tuple[str, ...] = ()
+    without_nodes: tuple[str, ...] = ()
     conforms_below: str = "Violation"
     disallowed: int | None = None
 
@@ -136,6 +138,7 @@ class Audit:
             "engine": self.engine,
             "not_decided": [{"check": check.check, "reason": check.reason} for check in self.not_decided],
             "unused_suppressions": list(self.unused_suppressions),
+            **({"without_nodes": list(self.without_nodes)} if self.without_nodes else {}),
             **({"labels": dict(self.labels)} if self.labels else {}),
             **({"sources": dict(self.sources)} if self.sources else {}),
             **({"metrics": dict(self.metrics)} if self.metrics else {}),

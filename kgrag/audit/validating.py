@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -22,6 +22,7 @@ from kgrag.audit.listed_findings import ENGINE, labels_of, level, with_fingerpri
 from kgrag.errors import InputError
 from kgrag.model import Violation, plain
 from kgrag.ports import TripleStore, Workbench
+from kgrag.shacl.empty_targets import without_nodes
 from kgrag.shacl.pyshacl_validation import each_violation
 from kgrag.shacl.shapes_graph import SH
 from kgrag.vocab import AUDIT
@@ -35,6 +36,9 @@ _FEW = 100
 _MAX_FINDINGS_LABELLED = 1_000
 _ALLOWED = frozenset({"Debug", "Trace"})
 """Severities of SHACL 1.2 whose results break no conformance, unless that is asked for."""
+_ENTAILMENT = ox.NamedNode(SH + "entailment")
+_RDFS = "http://www.w3.org/ns/entailment/RDFS"
+_ALWAYS_APPLIED = frozenset({"http://www.w3.org/ns/entailment/Simple", SH + "Rules"})
 _SHAPES_GRAPH = ox.NamedNode(SH + "shapesGraph")
 
 
@@ -161,6 +165,7 @@ def validate_data(
     if unknown := [each for each in options.disallows if each not in (*SEVERITIES, *_ALLOWED) and ":" not in each]:
         known = (*SEVERITIES, *sorted(_ALLOWED))
         raise InputError(f"there is no severity '{unknown[0]}'. Use an IRI, or one of {', '.join(known)}.")
+    shapes = list(shapes)
     compiled = shacl.load_shapes((), triples=shapes, elsewhere=True, shape=options.shape, prefixes=prefixes)
     if options.shape and options.focus:
         compiled = compiled.aimed_at(options.shape, [ox.NamedNode(focus) for focus in options.focus])
@@ -176,13 +181,28 @@ def validate_data(
             if each is not None:
                 each(finding)
     undecided = [Undecided(shape, reason, asked=True) for shape, reason in sorted(reasons.items())]
+    undecided += _unmet_entailments(shapes, options.inference)
     if not (compiled.constraints or compiled.elsewhere or undecided):
         reason = (
             "nothing was validated: no shape has both a target and a constraint. Name them with --shape and --focus"
         )
         undecided = [Undecided(options.shape or "shapes", reason, asked=True)]
     target = AuditTarget(data.bench, (), (), name, frozenset(), data.written)
-    return _report(target, results, undecided, compiled)
+    violated = {shape for _, shape in results.counts}
+    empty = without_nodes(cast("TripleStore", data.bench), compiled, graphs=[AUDIT.target], violated=violated)
+    return replace(_report(target, results, undecided, compiled), without_nodes=tuple(empty))
+
+
+def _unmet_entailments(shapes: Iterable[ox.Triple | ox.Quad], inference: str) -> list[Undecided]:
+    """Return the entailment regimes that shapes ask for by sh:entailment, but for those that are applied."""
+    asked = {plain(triple.object) for triple in shapes if triple.predicate == _ENTAILMENT}
+    applied = _ALWAYS_APPLIED | ({_RDFS} if inference else set())
+    unmet = []
+    for regime in sorted(asked - applied):
+        advice = "Validate with --inference rdfs" if regime == _RDFS else "It is not covered, so that nobody knows"
+        reason = f"the shapes ask for what follows by it (sh:entailment), and it was not applied. {advice}"
+        unmet.append(Undecided(regime, reason, asked=True))
+    return unmet
 
 
 @dataclass(slots=True)

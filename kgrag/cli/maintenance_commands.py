@@ -78,12 +78,14 @@ def status(
     What triage left out of a build of a share is listed too, and is nothing left to do.
     """
     from kgrag.knowledge_base.build_marks import INTAKE
+    from kgrag.knowledge_base.reasoning_runs import stale
     from kgrag.text.readers import accepted_files
 
     def here() -> Any:
         with open_kb(kb, access="read") as opened:
             roots = [Path(source.root) for source in opened.sources() if source.kind == "folder"]
-            return {**opened.status(), "accepted": [line for root in roots for line in accepted_files.listed(root)]}
+            accepted = [line for root in roots for line in accepted_files.listed(root)]
+            return {**opened.status(), "accepted": accepted, "stale": stale(opened.store)}
 
     found = read_through(server, here, lambda client: client.status().model_dump())
     is_left = bool(found["unfinished"] or found["pending"])
@@ -101,8 +103,9 @@ def status(
             typer.echo(f"{method}: {line}")
         if not is_left:
             typer.echo("nothing is pending")
-        for line in found.get("accepted", ()):
-            typer.echo(f"accepted as broken: {line}")
+        notes = [f"accepted as broken: {line}" for line in found.get("accepted", ())]
+        notes += [f"stale: {graph} was inferred from what changed since" for graph in found.get("stale", ())]
+        typer.echo("\n".join(notes), nl=bool(notes))
     if is_left:
         raise typer.Exit(PART_DONE)
 

@@ -50,7 +50,8 @@ class _Lines:
 
     def end(self, found: Audit) -> None:
         summary = found.to_json()
-        self._line({key: summary[key] for key in ("target", "conforms", "counts", "engine", "not_decided")})
+        keys = ("target", "conforms", "counts", "engine", "not_decided", "without_nodes")
+        self._line({key: summary[key] for key in keys if key in summary})
         if self._stream is not sys.stdout:
             self._stream.close()
 

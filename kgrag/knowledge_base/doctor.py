@@ -21,6 +21,7 @@ from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
 from kgrag.ports import CopiesItself, DescribesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.querying.text_indexes.text_indexes import TextIndexes
+from kgrag.reasoning.inference import stale_inferences
 from kgrag.store.readable_terms import fault_of
 from kgrag.vocab import local_name
 
@@ -149,6 +150,9 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         yield Finding("unfinished", build_marks.warning(store, method), fault=False)
     for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
         yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
+    for inferred in stale_inferences(store)[:_MAX_ROWS_PER_CHECK]:
+        words = "was inferred from what changed since, so that it may no longer follow. `kgrag reason` infers it anew."
+        yield Finding("stale", f"{inferred} {words}", fault=False)
 
 
 def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:

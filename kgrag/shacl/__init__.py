@@ -10,7 +10,8 @@ Covered: all of SHACL Core; of the drafts of SHACL 1.2 ``sh:memberShape``, ``sh:
 no other term of theirs is taken for kept; and ``sh:sparql`` where its SELECT may run once for all focus nodes. Shapes
 within shapes are run for all values at once; which nodes depart from them is what ``sh:not``, ``sh:or`` and the like
 are decided by.
-Not covered are recursive shapes, custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses
+Of a recursive shape it is decided what departs from it, or conforms, by every meaning of recursion.
+Not covered are custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses
 them by name, or with ``elsewhere=True`` names them for another engine. What is no SHACL at all is refused too, or with
 ``elsewhere=True`` named as not decided, while the rest of the shapes is run.
 

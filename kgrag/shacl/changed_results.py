@@ -4,9 +4,9 @@ From both ends of each triple that came or went, the paths that a constraint rea
 whose results may be others now; only these are validated, in the graph as it was and as it is. The idea is that of the
 ShaclSail of RDF4J.
 
-Validated whole, as before, are SPARQL constraints; constraints that ask for classes, where the classes above or below
-changed; and where a change concerns more focus nodes than a query can name, or blank nodes, which it cannot name at
-all. Shapes that are left to pyshacl are its caller's business (``Shapes.elsewhere``).
+Validated whole, as before, are SPARQL constraints and recursive shapes; constraints that ask for classes, where the
+classes above or below changed; and where a change concerns more focus nodes than a query can name, or blank nodes,
+which it cannot name at all. Shapes that are left to pyshacl are its caller's business (``Shapes.elsewhere``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgrag.model import Term, Violation
 from kgrag.ports import TripleStore
-from kgrag.shacl.compiled_shapes import LISTS, REIFIES, TO_MEMBERS, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import LISTS, RECURSIVE, REIFIES, TO_MEMBERS, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import MAX_NODES_NAMED, ConstraintQueries, named
 from kgrag.shacl.engine_run import violations_of_each
 from kgrag.shacl.path_walks import Changes, Look, Repeated, Step, TooMany, Walks, path_tree
@@ -116,7 +116,7 @@ class _Reach:
     def focus_nodes(self, constraint: Constraint) -> set[Term] | None:
         """Return focus nodes of a constraint, and maybe nodes that are none; None = any may be concerned."""
         parts = list(constraint.each())
-        if any(part.component == "sparql" for part in parts):
+        if any(part.component in ("sparql", RECURSIVE) for part in parts):
             return None
         asks_for_classes = constraint.target.classes or any(part.component == "class" for part in parts)
         if asks_for_classes and RDFS.subClassOf in self.changes.by_property:

@@ -14,17 +14,34 @@ from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
-__all__ = ["LISTS", "NESTED", "REIFIES", "TO_MEMBERS", "Branch", "Constraint", "Shapes", "Source", "Target"]
+__all__ = [
+    "LISTS",
+    "NESTED",
+    "RECURSIVE",
+    "REIFIES",
+    "TO_MEMBERS",
+    "Branch",
+    "Constraint",
+    "Shapes",
+    "Source",
+    "Target",
+]
 
 NESTED = frozenset(
     {
         *("and", "memberShape", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount"),
-        *("reifierShape", "someValue", "xone"),
+        *("recursive", "reifierShape", "someValue", "xone"),
     }
 )
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
 LISTS = frozenset({"maxListLength", "minListLength", "uniqueMembers"})
 """Components of SHACL 1.2 whose values are RDF lists; they are decided by ``list_constraints``."""
+RECURSIVE = "recursive"
+"""No component of SHACL, but a shape that leads back to itself, in a shape that refers to it.
+
+Its ``values`` are ``shape``, and ``group``, which names the shapes that lead back to each other. ``branches`` are those
+of these ``members``; () within them, where the group is known.
+"""
 TO_MEMBERS = (ox.NamedNode(RDF.prefix + "rest"), ox.Literal("*"), ox.Literal("/"), ox.NamedNode(RDF.prefix + "first"))
 """The path from a list to its members."""
 REIFIES = ox.NamedNode(RDF.prefix + "reifies")

@@ -51,6 +51,13 @@ _SWITCHES = frozenset({"closed", "singleLine", "uniqueLang"})
 _NODE_KINDS = frozenset(
     SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
 )
+_ONE_VALUE = frozenset(
+    {
+        *("datatype", "maxCount", "maxExclusive", "maxInclusive", "maxLength", "minCount"),
+        *("minExclusive", "minInclusive", "minLength", "nodeKind"),
+    }
+)
+"""Components that SHACL allows one value of in a shape, of those without lists."""
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
 """Components with one value, for which the store may have several terms."""
 # Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
@@ -68,6 +75,21 @@ _CASTABLE = frozenset(
 _DIGITS = "^[+-]?[0-9]+$"
 # The form of numbers that the store cannot keep by their value; a double it always can.
 _LEXICAL = {"decimal": r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$", "integer": _DIGITS, "double": "a^", "float": "a^"}
+_YEAR, _MONTH, _DAY = "-?([1-9][0-9]{3,}|0[0-9]{3})", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_ZONE = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
+_BYTE_DIGIT = r"[A-Za-z0-9+/]\s*"
+# And that of other datatypes that SPARQL cannot cast to.
+_LEXICAL |= {
+    "base64Binary": rf"^\s*({_BYTE_DIGIT}{_BYTE_DIGIT}({_BYTE_DIGIT}{_BYTE_DIGIT}|{_BYTE_DIGIT}=\s*|=\s*=\s*))*$",
+    "dateTimeStamp": f"^{_YEAR}-{_MONTH}-{_DAY}T([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?{_ZONE}$",
+    "gDay": f"^---{_DAY}{_ZONE}?$",
+    "gMonth": f"^--{_MONTH}{_ZONE}?$",
+    "gMonthDay": f"^--{_MONTH}-{_DAY}{_ZONE}?$",
+    "gYear": f"^{_YEAR}{_ZONE}?$",
+    "gYearMonth": f"^{_YEAR}-{_MONTH}{_ZONE}?$",
+    "hexBinary": "^([0-9a-fA-F]{2})*$",
+    "language": "^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$",
+}
 MAX_STORED_INTEGER = 2**63 - 1
 # What the store keeps as xsd:integer, with the least and the largest value.
 _INTEGERS: dict[str, tuple[int | None, int | None]] = {
@@ -116,11 +138,18 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
             kind = declared.removesuffix(" list")
             yield {"wanted": [typed(graph, node, name, term, kind) for term in graph.items(node, name)]}
         return
-    for term in graph.objects(node, name):
+    for term in _terms(graph, node, component):
         wanted = typed(graph, node, name, term, declared.removesuffix(" list"))
         if component == "nodeKind" and plain(wanted) not in _NODE_KINDS:
             raise graph.error(node, name, f"has {term}, which is no node kind that is covered")
         yield {"wanted": wanted} | _more(graph, node, term, component)
+
+
+def _terms(graph: ShapesGraph, node: Node, component: str) -> list[Term]:
+    """Return the values of a component, of which some may have one only."""
+    if component in _ONE_VALUE:
+        graph.single(node, SH + component)
+    return graph.objects(node, SH + component)
 
 
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
@@ -172,13 +201,18 @@ def is_of(literal: ox.Literal, datatype: ox.NamedNode) -> bool:
     return (least is None or int(literal.value) >= least) and (most is None or int(literal.value) <= most)
 
 
+def _is_count(term: ox.Literal) -> bool:
+    whole = term.datatype.value.removeprefix(XSD.prefix) in {"integer", *_INTEGERS}
+    return whole and re.fullmatch(r"\+?\d{1,18}", term.value) is not None
+
+
 def typed(graph: ShapesGraph, node: Node, name: str, term: Term, wanted: str) -> Any:
     """Return a term in the type that a query's parameter declares (``IRI``, ``literal``, ``term`` or ``integer``).
 
     Raises:
         InvalidRDF: the term is of another type.
     """
-    if wanted == "integer" and isinstance(term, ox.Literal) and re.fullmatch(r"\+?\d{1,18}", term.value):
+    if wanted == "integer" and isinstance(term, ox.Literal) and _is_count(term):
         return int(term.value)
     if not isinstance(term, _KINDS[wanted]):
         raise graph.error(node, name, f"has the value {term}, and one {wanted} was expected")

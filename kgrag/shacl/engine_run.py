@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import pyoxigraph as ox
@@ -14,9 +15,11 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidRDF, InvalidSPARQL
 from kgrag.model import Table, Term, Violation, ViolationTerms
 from kgrag.ports import TripleStore
-from kgrag.shacl.compiled_shapes import LISTS, NESTED, Branch, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import LISTS, NESTED, RECURSIVE, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
 from kgrag.shacl.list_constraints import Lists, repeated
+from kgrag.shacl.negations import BY_VALUE, negation, unfit_nodes
+from kgrag.shacl.recursive_shapes import Departing, departing_from_group
 from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
@@ -25,13 +28,6 @@ from kgrag.shacl.written_statements import WrittenView
 
 __all__ = ["validate", "validation", "violations_of_each"]
 
-_BY_VALUE = frozenset(
-    {
-        *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
-        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern", "singleLine"),
-    }
-)
-"""Components that read each value alone."""
 _BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "uniqueLang"})
 """Components that read each node with its values alone; a node without values conforms, unless ``wanted`` is 0."""
 _NEED_TWO_VALUES = frozenset({"maxCount", "uniqueLang"})
@@ -160,12 +156,17 @@ def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None
 class _ValidationRun:
     """One validation; ``departing`` caches which nodes violate which inner shape, or conform to it.
 
+    ``recursive`` has what departs from shapes that lead back to themselves, by the names of their groups; for groups in
+    ``assumed``, what a round of finding that out assumes.
+
     ``source`` runs the SELECTs of shapes, which read literals by their value; it is ``asker`` unless that reads a copy.
     """
 
     asker: ConstraintQueries
     source: ConstraintQueries
     departing: dict[object, set[Where]] = field(default_factory=dict)
+    recursive: dict[object, Departing | InvalidRDF | InvalidSPARQL] = field(default_factory=dict)
+    assumed: set[object] = field(default_factory=set)
 
     @property
     def merged(self) -> tuple[ox.NamedNode, ...]:
@@ -220,6 +221,8 @@ class _ValidationRun:
         """Return (graph, node) -> the results of an inner shape for some nodes."""
         results: dict[Where, list[ViolationTerms]] = {}
         for part in branch:
+            if part.component == RECURSIVE:  # its results may lead to each other
+                continue
             narrowed = self._narrowed(part, nodes)
             inner = [row for row in self._rows(narrowed, inner=True) if (row["graph"], row["focus"]) in nodes]
             if part.component == "property":  # which reports nothing itself, but what its values depart from
@@ -267,7 +270,7 @@ class _ValidationRun:
         if (constraint.steps and not inner) or "conforming" in constraint.values:
             return None
         free = replace(constraint, target=Target(), steps=()) if inner else constraint
-        if constraint.component in _BY_VALUE and (violations := self._by_value(constraint, free)) is not None:
+        if constraint.component in BY_VALUE and (violations := self._by_value(constraint, free)) is not None:
             return violations
         by_node = constraint.component in _BY_NODE and constraint.values.get("wanted") != 0
         if by_node and self.asker.all_at_once(constraint.path, constraint.target):
@@ -349,6 +352,9 @@ class _ValidationRun:
 
     def _nested_rows(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
+        if constraint.component == RECURSIVE:
+            departing = self._departing_recursive(constraint)
+            return ({"graph": graph, "focus": node, "value": node} for graph, node in departing)
         if constraint.component == "or":
             return self._among(constraint, self._conforming_to_none(constraint), inner=inner)
         if constraint.component == "not" and self.merged:
@@ -363,7 +369,7 @@ class _ValidationRun:
         number = len(departing)
         wanted = {"not": {0}, "xone": {1}}.get(constraint.component, {number})
         only: set[Term | None] | None = None
-        if number in wanted and not (only := _unfit_nodes(departing, wanted)):
+        if number in wanted and not (only := unfit_nodes(departing, wanted)):
             return
         for row in rows(self._values(constraint, only)):
             where = (row["graph"], row["value"])
@@ -378,7 +384,7 @@ class _ValidationRun:
                 left = self._departing(branch)
             elif left:
                 narrowed = tuple(self._narrowed(part, left) for part in branch)
-                left &= self._departing(branch) if narrowed == branch else self._departing_from(narrowed)
+                left = left & (self._departing(branch) if narrowed == branch else self._departing_from(narrowed))
         return left
 
     def _among(self, constraint: Constraint, nodes: set[Where] | None, *, inner: bool) -> Iterator[Row]:
@@ -444,6 +450,8 @@ class _ValidationRun:
 
     def _departing(self, branch: Branch) -> set[Where]:
         """Return (graph, node) of the nodes that depart from an inner shape, whatever its severity; run once."""
+        if self.assumed and self._is_assumed(branch):
+            return self._departing_from(branch)
         if id(branch) not in self.departing:
             self.departing[id(branch)] = self._departing_from(branch)
         return self.departing[id(branch)]
@@ -451,48 +459,41 @@ class _ValidationRun:
     def _departing_from(self, branch: Branch) -> set[Where]:
         return {(row["graph"], row["focus"]) for part in branch for row in self._rows(part, inner=True)}
 
+    def _is_assumed(self, branch: Branch) -> bool:
+        """Return whether a shape refers to one of which it is only assumed what departs from it."""
+        parts = (part for constraint in branch for part in constraint.each())
+        return any(part.component == RECURSIVE and part.values["group"] in self.assumed for part in parts)
+
+    def _departing_recursive(self, constraint: Constraint) -> Iterable[Where]:
+        """Return what departs from a recursive shape. Raises InvalidRDF: that rests on a cycle of the data."""
+        group = constraint.values["group"]
+        if group not in self.recursive:
+            self.assumed.add(group)
+            assume = partial(self.recursive.__setitem__, group)
+            try:
+                self.recursive[group] = departing_from_group(constraint, self.asker, self._departing_from, assume)
+            except (InvalidRDF, InvalidSPARQL) as error:
+                self.recursive[group] = error
+            finally:
+                self.assumed.discard(group)
+        known = self.recursive[group]
+        if isinstance(known, Exception):
+            raise known
+        return known[constraint.values["shape"]]
+
     def _conforming(self, branch: Branch) -> set[Where] | None:
         """Return (graph, node) of the nodes that conform to an inner shape; None where no query asks for them."""
         key = (id(branch), "conforming")
         if key not in self.departing:
-            negation = _negation(branch)
-            if negation is None:
+            opposite = negation(branch)
+            if opposite is None:
                 return None
-            if "conforming" in negation.values and not self.asker.all_at_once(negation.path, negation.target):
+            if "conforming" in opposite.values and not self.asker.all_at_once(opposite.path, opposite.target):
                 return None
-            self.departing[key] = self._departing_from((negation,))
+            self.departing[key] = self._departing_from((opposite,))
         return self.departing[key]
 
     def _narrowed(self, constraint: Constraint, nodes: set[Where]) -> Constraint:
         """Return a constraint for some of its focus nodes only, if a query can name them; else as it was."""
         few = named({node for _, node in nodes}) if self.merged else []
         return replace(constraint, target=Target(nodes=tuple(few)), steps=()) if few else constraint
-
-
-def _negation(branch: Branch) -> Constraint | None:
-    """Return a constraint from which those nodes depart that conform to a shape; None where none is known."""
-    if len(branch) != 1:
-        return None
-    (inner,) = branch
-    component, values = inner.component, inner.values
-    by_value = component in _BY_VALUE
-    if component == "hasValue" and not inner.path:
-        return replace(inner, component="in", values={"wanted": [values["wanted"]], "fitting": 1})
-    if component == "hasValue" or (by_value and component != "datatype" and not inner.path):
-        return replace(inner, values={**values, "fitting": 1})
-    if by_value and inner.path:
-        return replace(inner, values={**values, "conforming": 1})
-    opposite = {"maxCount": ("minCount", 1), "minCount": ("maxCount", -1)}
-    if component not in opposite or (component == "minCount" and not values["wanted"]):
-        return None
-    other, more = opposite[component]
-    return replace(inner, component=other, values={"wanted": values["wanted"] + more})
-
-
-def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term | None]:
-    """Return the nodes that depart from so many inner shapes that those they conform to are not ``wanted``."""
-    counts: dict[Where, int] = {}
-    for nodes in departing:
-        for node in nodes:
-            counts[node] = counts.get(node, 0) + 1
-    return {node for (_, node), count in counts.items() if len(departing) - count not in wanted}

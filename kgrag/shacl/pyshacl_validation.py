@@ -1,13 +1,14 @@
 """Validate a union of named graphs against any SHACL: what the engine does not cover goes to pyshacl, and is named.
 
 The engine runs on the store. pyshacl runs on a copy of the graphs in memory, which takes minutes
-for a million triples; recursive shapes, custom components, SHACL Advanced Features, and SPARQL constraints that need
+for a million triples; custom components, SHACL Advanced Features, and SPARQL constraints that need
 one run per focus node are decided here. What neither can decide is named with the reason.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -130,13 +131,19 @@ def _run(
         InvalidRDF: it fails.
     """
     import pyshacl
+    from pyshacl.errors import ShapeRecursionWarning
     from rdflib.namespace import SH
 
     rest = rdflib_copy(shapes, exact=exact)
     for prefix, namespace in prefixes.items():
         data.bind(prefix, namespace)  # it is with those of the data that rdflib reads a query
     try:
-        _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
+        with warnings.catch_warnings():
+            # where it does not follow a recursion any further, it takes the node for one that conforms
+            warnings.simplefilter("error", ShapeRecursionWarning)
+            _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
+    except ShapeRecursionWarning as error:
+        raise InvalidRDF("a shape leads back to itself, and pyshacl does not follow it to the end") from error
     except Exception as error:  # pyshacl and rdflib raise many kinds
         raise InvalidRDF(f"{error}" or type(error).__name__) from error
     if not hasattr(report, "subjects"):

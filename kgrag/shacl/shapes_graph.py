@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import Term, plain
-from kgrag.vocab import RDF
+from kgrag.vocab import RDF, XSD
 
 __all__ = [
     "SH",
@@ -44,6 +44,9 @@ _MAX_TRIPLES_KEPT = 100_000
 _PARSED: dict[Any, Any] = {}
 """Shapes files by their content: many files of data are validated by the same few in one process."""
 _SUFFIXES = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+
+
+_TRUE, _FALSE, _ONE = (ox.Literal(word, datatype=XSD.boolean) for word in ("true", "false", "1"))
 
 
 class NotCovered(InvalidRDF):
@@ -242,17 +245,20 @@ class ShapesGraph:
 
     def single(self, node: Term, name: str) -> Term | None:
         """Return the only value of a property, or None."""
-        values = self.objects(node, name)
+        values = list(dict.fromkeys(self.objects(node, name)))  # two files may say the same
         if len(values) > 1:
             raise self.error(node, name, f"has {len(values)} values, and one is allowed")
         return values[0] if values else None
 
     def true(self, node: Term, name: str) -> bool:
-        """Return whether a switch is on: "true" alone is, and "1" is off, as SHACL compares terms."""
+        """Return whether a switch is on, which the literals true and false alone say, since SHACL compares terms.
+
+        The W3C's suite has ``sh:uniqueLang "1"^^xsd:boolean``, and wants it to be off.
+        """
         value = self.single(node, name)
-        if value is not None and plain(value) not in ("true", "false", "1", "0"):
+        if value not in (None, _TRUE, _FALSE) and not (value == _ONE and name == SH + "uniqueLang"):
             raise self.error(node, name, f"has {value}. Use true or false")
-        return plain(value) == "true"
+        return value == _TRUE
 
     def items(self, node: Term, name: str) -> list[Term]:
         """Return the members of the RDF list that is the value of a property; [] when there is none."""
@@ -271,6 +277,14 @@ class ShapesGraph:
             items += first
             rest = self.single(rest, RDF.prefix + "rest") or rest
         return items
+
+    def listed(self, head: Term) -> list[Term]:
+        """Return the members of an RDF list as far as it is one, without an error."""
+        cells: dict[Term, None] = {}
+        while head in self.index and head not in cells:
+            cells[head] = None
+            head = next(iter(self.objects(head, RDF.prefix + "rest")), head)
+        return [member for cell in cells for member in self.objects(cell, RDF.prefix + "first")]
 
     def path(self, node: Term) -> PropertyPath:
         """Return the path of a shape; () for a node shape."""

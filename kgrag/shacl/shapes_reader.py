@@ -15,8 +15,19 @@ import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import LISTS, REIFIES, TO_MEMBERS, Branch, Constraint, Shapes, Source, Target
+from kgrag.shacl.compiled_shapes import (
+    LISTS,
+    RECURSIVE,
+    REIFIES,
+    TO_MEMBERS,
+    Branch,
+    Constraint,
+    Shapes,
+    Source,
+    Target,
+)
 from kgrag.shacl.components import COMPONENTS, typed, values
+from kgrag.shacl.recursive_shapes import Recursion
 from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse, remember
 from kgrag.shacl.sparql_constraints import select_text
 from kgrag.vocab import KG, OWL, RDF, RDFS
@@ -65,6 +76,8 @@ _NEWER = _words(
     "maxListLength memberShape minListLength reificationRequired reifierShape singleLine someValue uniqueMembers"
 )
 """Terms of SHACL 1.2, which pyshacl would pass over in silence."""
+_SCRIPTS = _words("js")
+"""Constraints in JavaScript, which nothing here runs."""
 _UNCOVERED = _words("incomplete nodeByExpression rootClass subsetOf targetWhere uniqueValuesFor")
 """Terms of SHACL 1.2 that no engine here covers, since drafts differ in what they report."""
 _REFERRING = _INNER | {RDF.prefix + "first"}
@@ -130,6 +143,8 @@ class _Reader:
         self._foreign = _FOREIGN if SH + "Rules" in entailed else _FOREIGN - {_RULE}
         self._custom = frozenset(plain(path) for term in parameters for path in self._graph.objects(term, SH + "path"))
         self._tolerant = tolerant
+        self._recursion = Recursion(self._graph)
+        self._defining: dict[frozenset[Term], object] = {}
         self._undecided: dict[str, dict[str, None]] = {}
         self._unknown = dict(self._unknown_terms())
         # SHACL takes a class of the shapes for a target if its type is a class of classes there
@@ -185,8 +200,12 @@ class _Reader:
             left[node] = str(error)
 
     def _newer_terms(self, node: Term) -> list[str]:
-        """Return the terms of SHACL 1.2 in a shape and in those that it refers to, as ``sh:name``."""
-        newer = {name for each in self._reached(node) for name in _NEWER & self._graph.index.get(each, {}).keys()}
+        """Return the terms in a shape and in those that it refers to that pyshacl would pass over, as ``sh:name``."""
+        newer = {
+            name
+            for each in self._reached(node)
+            for name in (_NEWER | _SCRIPTS) & self._graph.index.get(each, {}).keys()
+        }
         return sorted(name.replace(SH, "sh:") for name in newer)
 
     def _reached(self, node: Term) -> set[Term]:
@@ -326,14 +345,45 @@ class _Reader:
 
     def _inner(self, child: Term, name: str, inner: Constraint, chain: tuple[Term, ...]) -> Branch:
         """Return the constraints of a shape that a shape refers to by the property ``name``."""
+        if name != SH + "property" and (group := self._recursion.group(child)):
+            return self._recursive(child, inner, group, chain)
         if child in chain:
-            raise self._graph.beyond(child, name, "leads back to the shape, and this engine runs no recursive shapes")
+            raise self._graph.beyond(child, name, "leads back to the shape, which this engine does not follow")
         if not isinstance(child, ox.NamedNode | ox.BlankNode):
             raise self._graph.error(chain[-1], name, f"has {child}, and a shape was expected")
         if child not in self._graph.index:
             raise self._graph.error(chain[-1], name, f"points to {child}, which the shapes do not describe")
         shape = plain(child) if isinstance(child, ox.NamedNode) else inner.shape
         return tuple(self._shape(child, shape, inner, (*chain, child)))
+
+    def _recursive(self, child: Term, inner: Constraint, group: frozenset[Term], chain: tuple[Term, ...]) -> Branch:
+        """Return a reference to a recursive shape, with the constraints of its group where these are not known yet."""
+        if problem := self._recursion.problem(group):
+            why = "is part of a shape that leads back to itself by it, which has no agreed meaning"
+            raise self._graph.error(chain[-1], SH + problem, why)
+        if self._recursion.uncovered(group):
+            raise self._graph.beyond(child, SH + "node", "leads back to the shape by way of lists or reifiers")
+        values: dict[str, Any] = {"shape": child, "group": (inner.target, inner.steps, group)}
+        if group in self._defining:
+            values["group"] = self._defining[group]
+            return (replace(inner, component=RECURSIVE, values=values),)
+        self._defining[group] = values["group"]
+        values["members"] = members = tuple(sorted(group, key=str))
+        try:
+            branches = tuple(self._definition(member, inner, group) for member in members)
+        finally:
+            del self._defining[group]
+        return (replace(inner, component=RECURSIVE, values=values, branches=branches),)
+
+    def _definition(self, member: Any, inner: Constraint, group: frozenset[Term]) -> Branch:
+        """Return the constraints of a recursive shape, on all nodes to which it is applied in turn."""
+        shape = plain(member) if isinstance(member, ox.NamedNode) else inner.shape
+        loop = self._recursion.loop(group)
+        steps = {(*inner.steps, loop) if loop else inner.steps: None}
+        if not inner.steps:  # a target node that the data do not mention is on no path
+            steps[()] = None
+        each = (replace(inner, component="node", steps=its) for its in steps)
+        return tuple(part for outer in each for part in self._shape(member, shape, outer, (member,)))
 
     def _nested(self, node: Node, base: Constraint, inner: Constraint, chain: tuple[Term, ...]) -> Iterator[Constraint]:
         """Yield the constraints whose values are shapes."""
@@ -390,7 +440,9 @@ class _Reader:
     ) -> Iterator[Constraint]:
         name = SH + "qualifiedValueShape"
         counts = [c for c in ("qualifiedMaxCount", "qualifiedMinCount") if self._graph.objects(node, SH + c)]
-        if not self._graph.objects(node, name) or not counts:
+        if counts and base.path and not self._graph.objects(node, name):
+            raise self._graph.error(node, SH + counts[0], "needs a sh:qualifiedValueShape in the same shape")
+        if not counts or not self._graph.objects(node, name):  # which the W3C's suite wants of a node shape
             return
         if not base.path:
             raise self._graph.error(node, name, "needs a sh:path in the same shape")

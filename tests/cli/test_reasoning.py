@@ -78,6 +78,10 @@ def test_what_follows_from_graphs_is_kept_named_when_stale_and_dropped(run) -> N
     assert "unchanged" in run("reason")[1]
     Path("o.ttl").write_text(PLAIN, encoding="utf-8")
     run("load", "o.ttl")
+    code, out, _ = run("status")
+    assert (code, f"stale: {kept['graph']} was inferred" in out) == (0, True)
+    code, out, _ = run("doctor")
+    assert (code, f"<{kept['graph']}> was inferred from what changed since" in out) == (0, True)
     assert f"stale: {kept['graph']}" in run("reason", "--profile", "owl-rl")[2]
     assert run("reason", "--drop")[1] == "1 inference graph dropped\n"
 

@@ -35,6 +35,8 @@ def files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts["aimless"] = "ex:Named a sh:NodeShape ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
     texts["both"] = f"<both.ttl> owl:imports <named.ttl> , <https://example.org/elsewhere> . {SHORT}"
     texts["pointing"] = f"{DATA} <> sh:shapesGraph <named.ttl> ."
+    texts["rdfs"] = f"<rdfs.ttl> sh:entailment <http://www.w3.org/ns/entailment/RDFS> . {SHORT}"
+    texts["foo"] = f"<foo.ttl> sh:entailment <http://www.w3.org/ns/entailment/Foo> . {SHORT}"
     texts["traced"] = NAMED.replace("minCount 1", "minCount 1 ; sh:severity sh:Trace")
     for name, text in texts.items():
         Path(f"{name}.ttl").write_text(HEAD + text, encoding="utf-8")
@@ -77,6 +79,9 @@ CODES = {
         ("data.ttl", "-s", "short.ttl", "-s", "unread.ttl", "--shape", "https://example.org/Short"),
         0,
     ),
+    "an entailment that is not applied": (("data.ttl", "--shapes", "rdfs.ttl"), 3),
+    "an entailment that is applied": (("data.ttl", "--shapes", "rdfs.ttl", "--inference", "rdfs"), 0),
+    "an entailment that nobody covers": (("data.ttl", "--shapes", "foo.ttl", "--inference", "rdfs"), 3),
     "no such shape": (("data.ttl", "--shapes", "short.ttl", "--shape", NAMED_SHAPE), 2),
     "no shapes": (("data.ttl",), 3),
     "shapes that the data name": (("pointing.ttl",), 1),
@@ -159,6 +164,27 @@ def test_a_pattern_is_decided_by_who_can_read_it_or_not_at_all(run) -> None:
     code, out = run("data.ttl", "--shapes", "patterns.ttl", "--format", "json")
     assert (code, json.loads(out)["findings"]) == (3, [])
     assert [each["check"].rpartition("/")[2] for each in json.loads(out)["not_decided"]] == ["Torn"]
+
+
+def test_shapes_whose_targets_match_nothing_are_named_and_change_no_verdict(run) -> None:
+    aims = {"Typo": "targetClass ex:Persom", "By": "targetSubjectsOf ex:nam", "Of": "targetObjectsOf ex:nam"}
+    aims |= {"Right": "targetSubjectsOf ex:name", "Node": "targetNode ex:nobody", "Bad": "targetClass ex:Person"}
+    body = "ex:{} sh:{} ; sh:property [ sh:path ex:name ; sh:maxCount 1 ] .\n"
+    bad = "ex:Bad sh:property [ sh:path ex:age ; sh:minCount 1 ] ."
+    aimed = "".join(body.format(*each) for each in aims.items())
+    Path("aims.ttl").write_text(HEAD + aimed + bad, encoding="utf-8")
+    names = ["https://example.org/By", "https://example.org/Of", "https://example.org/Typo"]
+    code, out = run("data.ttl", "--shapes", "aims.ttl", "--format", "json")
+    assert (code, json.loads(out)["without_nodes"]) == (1, names)
+    assert json.loads(run("data.ttl", "--shapes", "aims.ttl", "--format", "jsonl")[1].splitlines()[-1])["without_nodes"]
+    assert "3 of 6 shapes had no node to check: " in run("data.ttl", "--shapes", "aims.ttl")[1]
+    for form in ("html", "markdown"):
+        out = run("data.ttl", "--shapes", "aims.ttl", "--format", form)[1]
+        assert "3 of 6 shapes had no node to check" in out
+        assert names[2] in out.replace("\\", "")
+    Path("aims.ttl").write_text(HEAD + body.format("Typo", aims["Typo"]), encoding="utf-8")
+    code, out = run("data.ttl", "--shapes", "aims.ttl")
+    assert (code, "1 of 1 shape had no node to check" in out) == (0, True)
 
 
 def test_no_report_says_that_data_conform_of_which_a_shape_is_not_decided(run) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag import audit
+from kgrag import audit, shacl
 from kgrag.errors import InvalidRDF
+from kgrag.shacl.empty_targets import without_nodes
 from kgrag.shacl.pyshacl_validation import refuse_network
 from tests.quad_store import QuadStore
 
@@ -70,6 +71,42 @@ ex:Ruled a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path rdfs:label
 """
 
 
+def test_a_shape_that_is_left_to_pyshacl_has_a_known_target_too() -> None:
+    text = CUSTOM.replace("ex:Custom a", "ex:Odd sh:targetClass ex:B ; ex:below 5 . ex:Custom a")
+    shapes = shacl.load_shapes((), triples=ox.parse((PREFIXES + text).encode(), ox.RdfFormat.TURTLE), elsewhere=True)
+    store = QuadStore(ox.parse((PREFIXES + DATA).encode(), format=ox.RdfFormat.TRIG))
+    assert without_nodes(store, shapes, graphs=GRAPHS) == [EX + "Odd"]
+
+
+def test_a_constraint_in_javascript_is_not_decided(validated) -> None:
+    script = 'ex:J sh:targetClass ex:A ; sh:js [ a sh:JSConstraint ; sh:jsFunctionName "f" ] .'
+    validation = validated(LABELLED + script)
+    assert "sh:js is not covered by pyshacl" in validation.undecided[EX + "J"]
+    assert short(validation) == [("Labelled", "c", "minCount")]
+
+
+FORMS = {
+    "hexBinary": ("zz", "0aFF"),
+    "base64Binary": ("a", "aGk="),
+    "gYear": ("20", "2020"),
+    "gYearMonth": ("2020-13", "2020-12Z"),
+    "gMonth": ("13", "--12"),
+    "gDay": ("---32", "---31"),
+    "gMonthDay": ("--2-1", "--02-01"),
+    "language": ("e n", "en-GB"),
+}
+
+
+def test_ill_typed_literals_are_found_of_datatypes_to_which_sparql_cannot_cast() -> None:
+    shapes = "".join(f"ex:{n} sh:targetObjectsOf ex:{n} ; sh:datatype xsd:{n} ." for n in FORMS)
+    data = "".join(f'ex:a ex:{n} "{bad}"^^xsd:{n} , "{good}"^^xsd:{n} .' for n, (bad, good) in FORMS.items())
+    compiled = shacl.load_shapes((), triples=ox.parse((PREFIXES + shapes).encode(), ox.RdfFormat.TURTLE))
+    store = QuadStore(ox.parse(f"{PREFIXES} ex:g {{ {data} }}".encode(), format=ox.RdfFormat.TRIG))
+    found = {v.shape.removeprefix(EX): v.value for v in shacl.validate(store, compiled, graphs=GRAPHS, merged=True)}
+    assert found == {name: bad for name, (bad, _) in FORMS.items()}
+    assert len(shacl.validate(store, compiled, graphs=GRAPHS, merged=True)) == len(FORMS)
+
+
 def test_rules_are_run_by_a_validation_only_where_the_shapes_say_so(validated) -> None:
     validation = validated(WITH_RULE + LONE_FILTER)
     assert list(validation.elsewhere) == [EX + "Lone"]
@@ -101,8 +138,9 @@ def test_sparql_that_shacl_forbids_is_refused_with_the_shape(validated) -> None:
 RECURSIVE = "ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:node ex:S ; sh:maxCount 0 ] ."
 
 
-def test_a_recursive_shape_is_decided_by_pyshacl(validated) -> None:
+def test_a_recursive_shape_is_decided_by_the_engine(validated) -> None:
     validation = validated(LABELLED + RECURSIVE)
+    assert validation.elsewhere == {}
     assert short(validation) == [("Labelled", "c", "minCount"), ("S", "a", "maxCount")]
     assert validation.undecided == {}
 
@@ -111,7 +149,13 @@ def test_a_recursion_that_data_never_end_is_not_decided_and_the_rest_is(validate
     endless = "ex:E a sh:NodeShape ; sh:targetNode ex:loop ; sh:property [ sh:path ex:next ; sh:node ex:E ] ."
     validation = validated(LABELLED + CUSTOM + endless)
     assert set(validation.undecided) == {EX + "E"}
+    assert "a cycle of the data" in validation.undecided[EX + "E"]
     assert ("Custom", "a", "Component") in short(validation)
+
+
+def test_what_pyshacl_does_not_follow_to_the_end_is_not_decided(validated) -> None:
+    deep = "ex:D a sh:NodeShape ; sh:targetNode ex:loop ; sh:property ex:N . ex:N sh:path ex:next ; sh:property ex:N ."
+    assert set(validated(deep).undecided) == {EX + "D"}
 
 
 @pytest.mark.parametrize(

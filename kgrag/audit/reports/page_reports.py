@@ -21,7 +21,7 @@ import jinja2
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.line_numbers import place_finder
-from kgrag.audit.reports.text_reports import headline, printable, shortened, title
+from kgrag.audit.reports.text_reports import headline, printable, shortened, title, unmatched
 from kgrag.late_patterns import late_re
 
 __all__ = ["as_html", "as_markdown"]
@@ -52,6 +52,9 @@ def _markdown(audit: Audit) -> Iterator[str]:
     if audit.not_decided:
         yield from ("", "## Not decided", "")
         yield from (f"- {item.check} {title(audit, item.check)}: {_cell(item.reason)}" for item in audit.not_decided)
+    if audit.without_nodes:
+        yield from ("", f"## {unmatched(audit)}", "")
+        yield from (f"- {_cell(short(shape))}" for shape in audit.without_nodes)
     if audit.unused_suppressions:
         yield from ("", "## Suppressions without effect", "")
         yield from (f"- {_cell(text)}" for text in audit.unused_suppressions)
@@ -72,6 +75,7 @@ def as_html(audit: Audit) -> str:
         by_term[finding.focus].append((number, finding))
     page = _template().render(
         audit=audit,
+        unmatched=unmatched(audit),
         style=style,
         script=script,
         policy=policy,

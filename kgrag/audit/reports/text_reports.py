@@ -82,8 +82,16 @@ def _lines(audit: Audit) -> Iterator[str]:
     for text in audit.unused_suppressions:
         yield f"suppression  {text}"
     yield ""
+    if audit.without_nodes:
+        yield f"{unmatched(audit)}: {', '.join(map(short, audit.without_nodes))}"
     yield from (f"{name:<24} {value:>12}" for name, value in audit.metrics.items())
     yield headline(audit)
+
+
+def unmatched(audit: Audit) -> str:
+    """Return how many shapes had no node to check, in words."""
+    number = len(audit.without_nodes)
+    return f"{number} of {len(audit.shapes)} shape{'s' if len(audit.shapes) != 1 else ''} had no node to check"
 
 
 def title(audit: Audit, check: str) -> str:
