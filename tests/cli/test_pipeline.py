@@ -78,6 +78,16 @@ def test_ontologies_data_and_queries_are_looked_at_in_one_run(folder: Path, caps
     assert "query-" in capsys.readouterr().out
 
 
+def test_a_file_that_does_not_parse_is_a_finding_beside_those_of_the_others(folder: Path) -> None:
+    (folder / "broken.ttl").write_text(f"{PREFIXES}ex:a ex:b ", encoding="utf-8")
+    every = ("pipeline", ".", "--shapes", "shapes.ttl")
+    assert _run(*every, "--report", "sarif=all.sarif", "--report", "junit=all.xml") == 1
+    found = _places(folder / "all.sarif")
+    assert {("rdf-syntax", "broken.ttl", 5), ("HIE-01", "tools.ttl", 7)} <= found
+    assert ("query-incorrect-property", "find.rq", 3) in found
+    assert "rdf-syntax" in (folder / "all.xml").read_text(encoding="utf-8")
+
+
 def test_what_a_baseline_has_does_not_count_again_whatever_found_it(folder: Path) -> None:
     every = ("pipeline", ".", "--shapes", "shapes.ttl", "--fail-on", "Info")
     assert _run(*every, "--write-baseline", "known.json") == 1
