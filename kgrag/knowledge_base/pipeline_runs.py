@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +138,9 @@ def _without_known(found: Audit, options: AuditOptions) -> Audit:
     for each in gone:
         counts[each.severity] -= 1
     counts["suppressed"] = counts.get("suppressed", 0) + len(gone)
-    return replace(found, findings=left, counts=counts)
+    totals = Counter(found.totals) - Counter(each.check for each in gone)
+    levels = Counter(found.levels) - Counter((each.severity, each.check) for each in gone)
+    return replace(found, findings=left, counts=counts, totals=totals, levels=levels)
 
 
 def _baseline(options: AuditOptions) -> frozenset[str]:

@@ -88,9 +88,16 @@ def test_a_file_that_does_not_parse_is_a_finding_beside_those_of_the_others(fold
     assert "rdf-syntax" in (folder / "all.xml").read_text(encoding="utf-8")
 
 
-def test_what_a_baseline_has_does_not_count_again_whatever_found_it(folder: Path) -> None:
+def test_what_a_baseline_has_does_not_count_again_whatever_found_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     every = ("pipeline", ".", "--shapes", "shapes.ttl", "--fail-on", "Info")
     assert _run(*every, "--write-baseline", "known.json") == 1
+    capsys.readouterr()
+    (folder / "a data.ttl").write_text(f"{DATA}ex:two a ex:Drill .\n", encoding="utf-8")
+    assert _run(*every, "--baseline", "known.json") == 1
+    assert "Violation :Shape    (1)" in capsys.readouterr().out
+    (folder / "a data.ttl").write_text(DATA, encoding="utf-8")
     assert _run(*every, "--baseline", "known.json") == 0
     (folder / "find.rq").write_text(QUERY.replace("wieght", "wheight"), encoding="utf-8")
     assert _run(*every, "--baseline", "known.json") == 1
