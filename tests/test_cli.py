@@ -149,7 +149,7 @@ def test_query_and_update_meet(run) -> None:
     code, _, err = run("update", "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 'näive {{ }} text' } }")
     assert code == 0, err
     code, out, _ = run("query", "SELECT ?o WHERE { <urn:s> <urn:p> ?o }", "--format", "csv")
-    assert out.split() == ["o", "näive", "{{", "}}", "text"]
+    assert out.splitlines() == ["o", "näive {{ }} text"]  # one line more would be one solution more
 
 
 @pytest.mark.parametrize("format_", ["table", "json", "csv", "tsv", "xml"])

@@ -141,6 +141,7 @@ def review_changes(
     changes = [*_of_terms(old, new), *_of_ends(old, new), *_of_hierarchies(old, new), *also]
     both = frozenset((old.kinds.keys() & new.kinds.keys()) - new.deprecated)
     changes += [Change(*each) for each in differences(old.axioms, new.axioms, both)]
+    changes += _of_types(old, new, both)
     changes += [
         Change("unsatisfiable", term, "can have no instance")
         for term in sorted((new.unsatisfiable - old.unsatisfiable) & new.kinds.keys())
@@ -244,6 +245,16 @@ def _nearest(term: str, missing: frozenset[str], above: Terms, differing: Mappin
     by_higher = {each for higher in above.get(term, ()) if higher in differing for each in differing[higher]}
     behind = {far for near in missing for far in above.get(near, ()) if near not in above.get(far, ())}
     return set(missing) - behind - by_higher
+
+
+def _of_types(old: OntologyVersion, new: OntologyVersion, both: frozenset[str]) -> Iterator[Change]:
+    """Yield the classes that individuals are of in one version, and do not follow in the other."""
+    for kind, one, other, verb in (("lost", old, new, "is no longer of"), ("gained", new, old, "is of")):
+        for term in sorted(both & one.axioms.types.keys()):
+            stated = other.axioms.types.get(term, frozenset())
+            for wanted in sorted(one.axioms.types[term] - stated):
+                if wanted in other.mentioned and not any(other.is_below(each, wanted) for each in stated):
+                    yield Change(kind, term, f"{verb} {wanted}")
 
 
 def _of_version(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:

@@ -10,13 +10,15 @@ from pathlib import Path
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.line_numbers import line_finder
+from kgrag.late_patterns import late_re
 from kgrag.querying.ontology_check import Check
 from kgrag.vocab import digest
 
-__all__ = ["audit_of_queries", "combined"]
+__all__ = ["audit_of_broken", "audit_of_queries", "combined"]
 
 _SEVERITY = {"refused": "Violation", "error": "Violation", "warning": "Warning", "info": "Info"}
 _PREFIX = "query-"
+_LINE = late_re(r"\bline (\d+)")
 
 
 def combined(audits: Sequence[Audit], *, target: str) -> Audit:
@@ -81,10 +83,30 @@ def audit_of_queries(checks: Mapping[Path, Check], *, known: frozenset[str] = fr
     found = [
         _finding(file, checked, number) for file, checked in checks.items() for number in range(len(checked.findings))
     ]
+    return _audit(found, known, " ".join(map(str, checks)))
+
+
+def audit_of_broken(files: Sequence[tuple[Path, str]], *, known: frozenset[str] = frozenset()) -> Audit:
+    """Return RDF files that do not parse as an audit; the finding is named ``rdf-syntax``.
+
+    Args:
+        files: each with the reason, which names the line.
+        known: fingerprints of findings that do not count.
+    """
+    found = []
+    for file, reason in files:
+        line = _LINE.search(reason)
+        place = (str(file), int(line[1]) if line else 1)
+        mark = digest("rdf-syntax", file.as_posix())
+        found.append(AuditFinding("rdf-syntax", "Violation", file.as_posix(), reason, fingerprint=mark, place=place))
+    return _audit(found, known, " ".join(str(file) for file, _ in files))
+
+
+def _audit(found: Sequence[AuditFinding], known: frozenset[str], target: str) -> Audit:
     new = [finding for finding in found if finding.fingerprint not in known]
     counts = {severity: sum(each.severity == severity for each in new) for severity in SEVERITIES}
     return Audit(
-        " ".join(map(str, checks)),
+        target,
         "",
         counts | {"suppressed": len(found) - len(new), "not_decided": 0},
         tuple(new),

@@ -15,6 +15,7 @@ from itertools import combinations
 import pyoxigraph as ox
 
 from kgrag.audit.stated_content import StatedNode, nodes_of
+from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
 from kgrag.vocab import OWL, RDF, RDFS
 
@@ -32,6 +33,7 @@ _WORDS = {
 """What a restriction says -> how it is called."""
 _OPEN = frozenset({"some", "value", "at least", "itself"})
 """Restrictions that data without the value do not contradict."""
+_MOST = late_re(r"(?P<path>.*) (?P<word>at most|exactly) (?P<count>\d+)(?P<of>.*)")
 _MAX_NAMED = 3
 _MAX_DEPTH = 8
 
@@ -45,12 +47,14 @@ class VersionAxioms:
         disjoint: groups of classes or properties of which any two are disjoint.
         restrictions: class -> what it is below without a name, in words -> whether data may contradict it.
         types: individual -> the classes that it is stated to be of.
+        inverses: pairs of properties, each in the order of their IRIs.
     """
 
     characteristics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     disjoint: tuple[frozenset[str], ...] = ()
     restrictions: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    inverses: frozenset[tuple[str, str]] = frozenset()
 
 
 def read_axioms(
@@ -69,6 +73,7 @@ def read_axioms(
     restrictions: dict[str, dict[str, bool]] = defaultdict(dict)
     types: dict[str, frozenset[str]] = {}
     groups = [frozenset(group) for group in disjoint]
+    inverses: set[tuple[str, str]] = set()
     for node in nodes.values():
         if not isinstance(node.iri, ox.NamedNode):
             continue
@@ -78,8 +83,9 @@ def read_axioms(
             restrictions[iri] |= dict(_restrictions(value, nodes))
         if is_own(iri) and (of := frozenset(each for each in stated if not each.startswith(_BUILT_IN))):
             types[iri] = of
+        inverses |= {(min(iri, other), max(iri, other)) for other in node.all(OWL.inverseOf)}
         groups += [frozenset({iri, other}) for other in node.all(ox.NamedNode(f"{OWL.prefix}propertyDisjointWith"))]
-    return VersionAxioms(characteristics, tuple(groups), restrictions, types)
+    return VersionAxioms(characteristics, tuple(groups), restrictions, types, frozenset(inverses))
 
 
 _BUILT_IN = (OWL.prefix, RDFS.prefix, RDF.prefix, "http://www.w3.org/2004/02/skos/core#")
@@ -96,9 +102,13 @@ def differences(old: VersionAxioms, new: VersionAxioms, terms: frozenset[str]) -
             yield "loosened", term, f"is no longer {word}"
         stated, stating = (each.restrictions.get(term, {}) for each in (old, new))
         for text in sorted(stating.keys() - stated.keys()):
-            yield "constrained" if stating[text] else "gained", term, f"is below {text} now"
+            if _follows(text, stated):
+                yield "loosened", term, f"is below {text} now, which is less than it was below"
+            else:
+                yield "constrained" if stating[text] else "gained", term, f"is below {text} now"
         for text in sorted(stated.keys() - stating.keys()):
             yield "loosened", term, f"is no longer below {text}"
+    yield from _of_inverses(old, new, terms)
     for kind, one, other, words in (
         ("constrained", new, old, "is disjoint with {} now"),
         ("loosened", old, new, "is no longer disjoint with {}"),
@@ -107,6 +117,22 @@ def differences(old: VersionAxioms, new: VersionAxioms, terms: frozenset[str]) -
             named = ", ".join(others[:_MAX_NAMED])
             more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
             yield kind, term, words.format(named + more)
+
+
+def _of_inverses(old: VersionAxioms, new: VersionAxioms, terms: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+    for left, right in sorted(old.inverses ^ new.inverses):
+        if left in terms and right in terms:
+            gone = (left, right) in old.inverses
+            yield "loosened" if gone else "gained", left, f"is {'no longer ' if gone else ''}the inverse of {right}"
+
+
+def _follows(text: str, stated: Iterable[str]) -> bool:
+    """Return whether "at most" so many follows from a number that is as low or lower, of the same or of any values."""
+    wanted = _MOST.fullmatch(text)
+    if wanted is None or wanted["word"] != "at most":
+        return False
+    known = [found for each in stated if (found := _MOST.fullmatch(each)) and found["path"] == wanted["path"]]
+    return any(each["of"] in ("", wanted["of"]) and int(each["count"]) <= int(wanted["count"]) for each in known)
 
 
 def _pairs(one: VersionAxioms, other: VersionAxioms, terms: frozenset[str]) -> Iterator[tuple[str, list[str]]]:

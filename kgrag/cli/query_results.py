@@ -45,6 +45,10 @@ _GRAPHS = {
 }
 
 
+_OPEN_ENDED = frozenset({Format.JSON, Format.XML})
+"""Forms that leave their last line open; in CSV and TSV another line would be another solution."""
+
+
 def write_results(results: ox.QuerySolutions | ox.QueryBoolean | WrittenTriples, format_: Format) -> None:
     """Print rows, a truth value or triples.
 
@@ -55,12 +59,15 @@ def write_results(results: ox.QuerySolutions | ox.QueryBoolean | WrittenTriples,
         if format_ not in _GRAPHS:
             raise InputError(f"--format {format_}: a CONSTRUCT returns triples. Use one of {', '.join(_GRAPHS)}.")
         results.serialize(sys.stdout.buffer, format=_GRAPHS[format_])
+        if format_ in _OPEN_ENDED:
+            sys.stdout.buffer.write(b"\n")
         return
     if format_ is Format.TABLE:
         _table(results)
     elif format_ in _RESULTS:
         results.serialize(sys.stdout.buffer, format=_RESULTS[format_])
-        sys.stdout.buffer.write(b"\n")
+        if isinstance(results, ox.QueryBoolean) or format_ in _OPEN_ENDED:
+            sys.stdout.buffer.write(b"\n")
     else:
         raise InputError(f"--format {format_}: a SELECT or ASK returns no triples. Use table, {', '.join(_RESULTS)}.")
 

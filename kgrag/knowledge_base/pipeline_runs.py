@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
-from kgrag.errors import InputError
+from kgrag.errors import InputError, InvalidRDF
 from kgrag.knowledge_base import audit_runs, validation_runs
 from kgrag.store.rdf_files import SUFFIXES
 from kgrag.vocab import OWL, RDF, Names
@@ -34,6 +35,7 @@ class PipelineFiles:
         queries: each is checked against the ontologies.
         against: ontologies for the queries besides those.
         shapes: what data and ontologies are validated by; without, nothing is validated.
+        broken: RDF that does not parse, each file with the reason; it is a finding.
     """
 
     ontologies: tuple[Path, ...] = ()
@@ -41,6 +43,7 @@ class PipelineFiles:
     queries: tuple[Path, ...] = ()
     against: tuple[Path, ...] = ()
     shapes: tuple[Path, ...] = ()
+    broken: tuple[tuple[Path, str], ...] = ()
 
 
 def sorted_files(paths: Sequence[Path], *, against: Sequence[Path] = (), shapes: Sequence[Path] = ()) -> PipelineFiles:
@@ -53,16 +56,23 @@ def sorted_files(paths: Sequence[Path], *, against: Sequence[Path] = (), shapes:
 
     Raises:
         InputError: there is no such file, one is neither RDF nor a query, or there is nothing at all.
-        InvalidRDF: a file does not parse.
     """
     files = [each for path in paths for each in _files_of(path)]
     queries = [file for file in files if file.suffix.lower() in QUERY_SUFFIXES]
     rdf = [file for file in files if file not in queries and file not in shapes]
-    ontologies = [file for file in rdf if _is_ontology(file)]
-    data = [file for file in rdf if file not in ontologies]
+    ontologies: list[Path] = []
+    data: list[Path] = []
+    broken: list[tuple[Path, str]] = []
+    for file in rdf:
+        try:
+            (ontologies if _is_ontology(file) else data).append(file)
+        except InvalidRDF as error:
+            broken.append((file, str(error)))
     if not files:
         raise InputError("there is no RDF and no query in these folders. Name files.")
-    return PipelineFiles(tuple(ontologies), tuple(data), tuple(queries), tuple(against), tuple(shapes))
+    return PipelineFiles(
+        tuple(ontologies), tuple(data), tuple(queries), tuple(against), tuple(shapes), broken=tuple(broken)
+    )
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -95,10 +105,10 @@ def run_pipeline(files: PipelineFiles, options: AuditOptions) -> Audit:
 
     Raises:
         InputError: there are queries, and no ontology to check them against; or nothing to do.
-        InvalidRDF: a file does not parse.
+        InvalidRDF: a file of shapes, or an ontology besides those among the files, does not parse.
     """
     from kgrag.audit import ValidationOptions
-    from kgrag.audit.combined_audits import combined
+    from kgrag.audit.combined_audits import audit_of_broken, combined
 
     audits = [audit_runs.audit_files([path], options) for path in files.ontologies]
     if files.shapes and (files.data or files.ontologies):
@@ -109,11 +119,13 @@ def run_pipeline(files: PipelineFiles, options: AuditOptions) -> Audit:
             options=ValidationOptions("", (), options.limit),
         )
         audits.append(_without_known(found, options))
-    if files.queries:
+    if files.broken:
+        audits.append(audit_of_broken(files.broken, known=_baseline(options)))
+    if files.queries and (files.against or files.ontologies or not files.broken):
         audits.append(_checked_queries(files, options))
     if not audits:
         raise InputError("these files are data, and there are no shapes to validate them by. Name some: --shapes FILE.")
-    count = len({*files.ontologies, *files.data, *files.queries})
+    count = len({*files.ontologies, *files.data, *files.queries, *(file for file, _ in files.broken)})
     return combined(audits, target=f"{count} file{'s' if count > 1 else ''}")
 
 
@@ -126,7 +138,9 @@ def _without_known(found: Audit, options: AuditOptions) -> Audit:
     for each in gone:
         counts[each.severity] -= 1
     counts["suppressed"] = counts.get("suppressed", 0) + len(gone)
-    return replace(found, findings=left, counts=counts)
+    totals = Counter(found.totals) - Counter(each.check for each in gone)
+    levels = Counter(found.levels) - Counter((each.severity, each.check) for each in gone)
+    return replace(found, findings=left, counts=counts, totals=totals, levels=levels)
 
 
 def _baseline(options: AuditOptions) -> frozenset[str]:

@@ -17,6 +17,7 @@ from kgrag.errors import InputError, NothingToCheck
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import parse
+from kgrag.store.checksums import checksum, read_account, read_doubt
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdf_files import read_triples
 from kgrag.vocab import OWL
@@ -77,7 +78,8 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     if options.inference:
         stated = list(triples)
         triples = [*stated, *_inferred(stated, options.inference)]
-    data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes, many=_are_many(files))
+    parsed = store is None or _as_kgrag_wrote(store, nodes)
+    data = LoadedData.of(triples, OxigraphScratch(), parsed=parsed, many=_are_many(files))
     named = shapes or data.shapes
     if not named:
         raise NothingToCheck(
@@ -120,6 +122,29 @@ def _of_files(files: Iterable[Path]) -> Iterator[ox.Triple]:
 
 def _of_graphs(store: TripleStore | None, nodes: Iterable[ox.NamedNode]) -> Iterator[ox.Triple]:
     return iter(()) if store is None else chain.from_iterable(as_loaded(store, node) for node in nodes)
+
+
+def _as_kgrag_wrote(store: TripleStore, graphs: Sequence[ox.NamedNode]) -> bool:
+    """Return whether graphs are as kgrag wrote them, so that it is on record how each literal was written.
+
+    A SPARQL update keeps no such record; the checksum of a graph shows whether one changed it.
+    """
+    accounts: dict[str, list[str]] = {}
+    asked = queries.bind("catalogue/accounts", catalogue=store.names.catalogue, graphs=list(graphs))
+    for graph, account in store.select(asked).values():
+        accounts.setdefault(graph, []).append(account)
+    return all(_as_stated(store, graph, accounts.get(graph.value, ())) for graph in graphs)
+
+
+def _as_stated(store: TripleStore, graph: ox.NamedNode, accounts: Sequence[str]) -> bool:
+    doubted = [read_doubt(text) for text in accounts]
+    known = [doubt or read_account(text)[1] for text, doubt in zip(accounts, doubted, strict=True)]
+    if not known or not all(known):
+        return False
+    if not any(doubted):
+        return True
+    total = f"{sum(int(value, 16) for value in known):x}"
+    return checksum(store.triples(graph)) == checksum((), before=total)
 
 
 def _inferred(data: Sequence[ox.Triple], profile: str) -> list[ox.Triple]:

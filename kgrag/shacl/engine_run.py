@@ -20,9 +20,10 @@ from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named,
 from kgrag.shacl.list_constraints import Lists, repeated
 from kgrag.shacl.negations import BY_VALUE, negation, unfit_nodes
 from kgrag.shacl.recursive_shapes import Departing, departing_from_group
+from kgrag.shacl.refusals import refuse_mismatch, refuse_unknown
 from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
-from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
+from kgrag.shacl.sparql_constraints import over_union
 from kgrag.shacl.written_literals import Written, unmarked
 from kgrag.shacl.written_statements import WrittenView
 
@@ -110,7 +111,7 @@ def violations_of_each(
         if graphs is not None and not graphs:
             return iter(())
         if undecided is None:
-            _refuse_mismatch(shapes.each(), merged=merged)
+            refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
         constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
         run = _ValidationRun(asker, asker)
@@ -130,26 +131,13 @@ def _as_far_as_decided(
     """Yield the violations of those constraints that can be run; write the shapes of the others to ``undecided``."""
     for constraint, run in zip(constraints, runs, strict=True):
         try:
-            _refuse_mismatch(constraint.each(), merged=merged)
+            refuse_mismatch(constraint.each(), merged=merged)
             yield from list(run.check(constraint))
+            refuse_unknown(run.asker, constraint, run.rows_by)
         except (InvalidRDF, InvalidSPARQL) as error:
             known = undecided.get(constraint.shape, "")
             if str(error) not in known:
                 undecided[constraint.shape] = f"{known} {error}".strip()
-
-
-def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None:
-    for constraint in constraints:
-        if merged and constraint.target.kinds:
-            raise InvalidRDF(
-                f"shape {constraint.shape}: kg:targetGraphKind confines it to graphs of a kind, and a union of graphs "
-                "is of none. Validate graph by graph (merged=False)."
-            )
-        if not merged and constraint.select and not asks_in_graphs(constraint.select):
-            raise InvalidRDF(
-                f"shape {constraint.shape}: sh:select gives no ?graph, which names the graph of a row. Select it "
-                "(GRAPH ?graph { ... }), or validate a union of graphs (merged=True)."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +168,10 @@ class _ValidationRun:
         times = self._times(constraint) if ordered and constraint.steps else {}
         for row, violation in zip(ordered, self._violations(constraint, ordered), strict=True):
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
+
+    def rows_by(self, asker: ConstraintQueries, constraint: Constraint) -> Iterator[Row]:
+        """Return the rows of a constraint's violations as another asker finds them."""
+        return _ValidationRun(asker, self.source)._rows(constraint)
 
     def _violations(self, constraint: Constraint, violating: Sequence[Row]) -> Iterator[Violation]:
         """Yield one violation per row, with the results of an inner shape for the nodes that depart from it."""

@@ -84,6 +84,9 @@ BREAKING = {
         (STONE, f"{STONE} ex:Rye rdfs:subClassOf [ owl:onProperty ex:sown ; owl:maxCardinality 1 ] ."),
         [("constrained", "#Rye")], "#sown at most 1 now",
     ),
+    "an individual is of another class": (
+        ("ex:wheat a ex:Crop", "ex:wheat a ex:Plant"), [("lost", "#wheat")], "is no longer of",
+    ),
 }  # fmt: skip
 HARMLESS = {
     "a property is no longer functional": ((" , owl:FunctionalProperty", ""), [("loosened", "#grows")]),
@@ -95,6 +98,7 @@ HARMLESS = {
         ("owl:someValuesFrom ex:Stone", "owl:someValuesFrom ex:Plant"),
         [("gained", "#Stone"), ("loosened", "#Stone")],
     ),
+    "an individual is of a class below": (("ex:wheat a ex:Crop", "ex:wheat a ex:Rye"), [("gained", "#wheat")]),
     "nothing": (("rye", "rye"), []),
     "a label": (('"rye"@en', '"secale"@en'), []),
     "a term is new": ((STONE, f"{STONE} ex:Oat a owl:Class ."), [("added", "#Oat")]),
@@ -136,6 +140,17 @@ def test_what_breaks_nothing_is_told_beside(name: str) -> None:
     of = review(change)
     assert of.breaking == ()
     assert found(of) == expected
+
+
+def test_a_higher_maximum_contradicts_nothing() -> None:
+    old = f"{DECLARED} ex:Rye rdfs:subClassOf [ owl:onProperty ex:sown ; owl:maxCardinality 3 ] ."
+    assert found(review(("owl:maxCardinality 3", "owl:maxCardinality 5"), old=old)) == [("loosened", "#Rye")] * 2
+    assert review(("owl:maxCardinality 3", "owl:maxCardinality 2"), old=old).breaking
+
+
+def test_an_inverse_that_came_or_went_is_listed() -> None:
+    old = f"{DECLARED} ex:grows owl:inverseOf ex:sown ."
+    assert ("loosened", "#grows") in found(review((" ex:grows owl:inverseOf ex:sown .", ""), old=old))
 
 
 def test_a_term_that_was_deprecated_may_go() -> None:

@@ -78,9 +78,26 @@ def test_ontologies_data_and_queries_are_looked_at_in_one_run(folder: Path, caps
     assert "query-" in capsys.readouterr().out
 
 
-def test_what_a_baseline_has_does_not_count_again_whatever_found_it(folder: Path) -> None:
+def test_a_file_that_does_not_parse_is_a_finding_beside_those_of_the_others(folder: Path) -> None:
+    (folder / "broken.ttl").write_text(f"{PREFIXES}ex:a ex:b ", encoding="utf-8")
+    every = ("pipeline", ".", "--shapes", "shapes.ttl")
+    assert _run(*every, "--report", "sarif=all.sarif", "--report", "junit=all.xml") == 1
+    found = _places(folder / "all.sarif")
+    assert {("rdf-syntax", "broken.ttl", 5), ("HIE-01", "tools.ttl", 7)} <= found
+    assert ("query-incorrect-property", "find.rq", 3) in found
+    assert "rdf-syntax" in (folder / "all.xml").read_text(encoding="utf-8")
+
+
+def test_what_a_baseline_has_does_not_count_again_whatever_found_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     every = ("pipeline", ".", "--shapes", "shapes.ttl", "--fail-on", "Info")
     assert _run(*every, "--write-baseline", "known.json") == 1
+    capsys.readouterr()
+    (folder / "a data.ttl").write_text(f"{DATA}ex:two a ex:Drill .\n", encoding="utf-8")
+    assert _run(*every, "--baseline", "known.json") == 1
+    assert "Violation :Shape    (1)" in capsys.readouterr().out
+    (folder / "a data.ttl").write_text(DATA, encoding="utf-8")
     assert _run(*every, "--baseline", "known.json") == 0
     (folder / "find.rq").write_text(QUERY.replace("wieght", "wheight"), encoding="utf-8")
     assert _run(*every, "--baseline", "known.json") == 1

@@ -285,3 +285,23 @@ def test_data_on_disk_give_the_results_of_data_in_memory(run, monkeypatch: pytes
     assert {each["fingerprint"] for each in on_disk["findings"]} == {
         each["fingerprint"] for each in in_memory["findings"]
     }
+
+
+def test_a_graph_gets_the_verdict_of_its_file(files: None) -> None:
+    """A store keeps ``xsd:int`` as ``xsd:integer``; what an update leaves open is not decided."""
+    Path("age.ttl").write_text(HEAD + "ex:a a ex:P ; ex:age 300 .", encoding="utf-8")
+    shapes = Path("int.ttl")
+    shape = "ex:S a sh:NodeShape ; sh:targetClass ex:P ; sh:property [ sh:path ex:age ; {} ] ."
+    alone, nested = f"sh:datatype <{INT}>", f'sh:not [ sh:in ( "300"^^<{INT}> ) ]'
+    with KnowledgeBase("kb") as kb:
+        kb.load("age.ttl", graph="urn:g")
+        for stated in (alone, nested):
+            shapes.write_text(HEAD + shape.format(stated), encoding="utf-8")
+            of_file = kb.validate("age.ttl", shapes=[shapes])
+            of_graph = kb.validate(graphs=["urn:g"], shapes=[shapes])
+            assert of_graph.conforms is of_file.conforms is (stated == nested)
+        kb.update(f'INSERT DATA {{ GRAPH <urn:g> {{ <urn:b> a <https://example.org/P> ; <urn:p> "5"^^<{INT}> }} }}')
+        for stated in (alone, nested):
+            shapes.write_text(HEAD + shape.format(stated), encoding="utf-8")
+            left_open = kb.validate(graphs=["urn:g"], shapes=[shapes])
+            assert not left_open.conforms and "after an update" in left_open.not_decided[0].reason

@@ -87,9 +87,10 @@ class Statements:
         """Return a class expression as alternatives of named classes."""
         if isinstance(node, ox.NamedNode):
             return ANYTHING if node.value in _TOPS else ((node.value,),)
-        return self._nested(node, depth) if isinstance(node, ox.BlankNode) and depth < _MAX_DEPTH else ANYTHING
+        return self.combination(node, depth) if isinstance(node, ox.BlankNode) and depth < _MAX_DEPTH else ANYTHING
 
-    def _nested(self, node: ox.BlankNode, depth: int) -> Expression:
+    def combination(self, node: object, depth: int = 0) -> Expression:
+        """Return what a node is by itself: a union, an intersection, a restricted datatype; else anything."""
         for head in self.objects(node, OWL.unionOf):
             return _union([self.expression(member, depth + 1) for member in self.members(head)])
         for head in self.objects(node, OWL.intersectionOf):

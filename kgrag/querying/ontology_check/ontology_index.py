@@ -223,16 +223,19 @@ def _superclasses(statements: Statements) -> tuple[dict[str, tuple[str, ...]], d
     """Return class -> named superclasses, and class -> members of the unions it lies within."""
     up: dict[str, dict[str, None]] = {}
     near: dict[str, dict[str, None]] = {}
-    for predicate in (RDFS.subClassOf, OWL.equivalentClass):
+    for predicate in (RDFS.subClassOf, OWL.equivalentClass, OWL.unionOf, OWL.intersectionOf):
         for subject, value in statements.pairs(predicate):
             if not subject.startswith("<"):
                 continue
-            name, expression = subject[1:-1], statements.expression(value)
+            # a union or intersection that a named class is by itself, as OWL 1 wrote it
+            of_itself = predicate in (OWL.unionOf, OWL.intersectionOf)
+            name = subject[1:-1]
+            expression = statements.combination(subject) if of_itself else statements.expression(value)
             if len(expression) == 1:
                 up.setdefault(name, {}).update(dict.fromkeys(expression[0]))
             for alternative in expression if len(expression) > 1 else ():
                 near.setdefault(name, {}).update(dict.fromkeys(alternative))
-            if predicate == OWL.equivalentClass:
+            if predicate != RDFS.subClassOf:
                 _turned(name, expression, up)
     for subject, head in statements.pairs(OWL.disjointUnionOf):
         members = (member for member in statements.members(head) if isinstance(member, ox.NamedNode))

@@ -153,7 +153,8 @@ def _patterns(graph: QueryGraph, query: Query) -> None:
     for node, pattern in graph.patterns.items():
         scope = scopes.setdefault(pattern.unless, graph.node("scope", len(scopes)))
         graph.add(node, CHECK.scope, scope)
-        _ends(graph, node, pattern)
+        if not any(each.kind == "service" for each in pattern.context):  # the ontology there is another one
+            _ends(graph, node, pattern)
     for one, other in _together(scopes):
         graph.add(one, CHECK.together, other)
     for parted in parts(query):

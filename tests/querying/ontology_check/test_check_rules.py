@@ -122,6 +122,16 @@ CASES = [(rule, query) for rule, queries in VIOLATING.items() for query in queri
 FINE = [(rule, query) for rule, queries in CONFORMING.items() for query in queries]
 
 
+def test_a_remote_service_has_an_ontology_of_its_own() -> None:
+    query = "SELECT ?n { ?p :policyNumber ?n SERVICE <urn:s> { ?p a <urn:Other> ; <urn:other> ?p } }"
+    assert {finding.rule for finding in checked(query).findings} == {"service"}
+
+
+def test_the_hint_writes_no_literal_that_is_none() -> None:
+    (found,) = checked("SELECT ?d { ?c :opened ?d FILTER(?d > 5) }").findings
+    assert found.hint == 'Compare ?d with a value of xsd:dateTime; "5"^^xsd:integer is none.'
+
+
 def test_every_rule_is_tested() -> None:
     shipped = {rule.id for rule in shipped_rules("default")}
     assert VIOLATING.keys() | WITH_DATA | {"iri-output", "subject-output", "too-large"} == shipped

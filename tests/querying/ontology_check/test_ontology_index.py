@@ -9,7 +9,7 @@ from kgrag.errors import InputError, InvalidRDF
 from kgrag.querying.ontology_check import OntologyIndex, index_of_files, index_of_graphs, ontology_graphs
 from kgrag.querying.ontology_check.ontology_graph import compatible
 from kgrag.vocab import Names
-from tests.querying.ontology_check.checks import INSURANCE, PREFIXES, index, rules, store
+from tests.querying.ontology_check.checks import INSURANCE, PREFIXES, checked, index, rules, store
 
 NS = "http://example.org/insurance#"
 
@@ -50,6 +50,18 @@ def test_classes_are_compatible(turtle: str) -> None:
 def test_classes_are_incompatible(turtle: str) -> None:
     assert not go(turtle, "A", "B")
     assert not go(turtle, "B", "A")
+
+
+def test_a_union_or_intersection_may_be_stated_of_the_class_itself() -> None:
+    """OWL 1 wrote so, and OWL 2 reads it as an equivalence."""
+    known = index(
+        ":E a owl:Class ; owl:unionOf ( :A :D ) . :H a owl:Class ; owl:intersectionOf ( :A :X ) ."
+        ":r a owl:ObjectProperty ; rdfs:domain :E . :h a owl:ObjectProperty ; rdfs:domain :A ."
+        ":A a owl:Class . :D a owl:Class . :X a owl:Class . :Z a owl:Class ."
+    )
+    for text in ("?x a :D ; :r ?y", "?x a :H ; :h ?y"):
+        assert not [each for each in checked(f"ASK {{ {text} }}", about=known).findings if each.severity == "error"]
+    assert checked("ASK { ?x a :Z ; :r ?y }", about=known).findings[0].rule == "domain"
 
 
 def test_a_property_without_a_domain_takes_that_of_its_super_property() -> None:
