@@ -54,7 +54,7 @@ _ASKS_VERB: Mapping[str, regex.Pattern[str]] = MappingProxyType(
 _SAYS_VERB: Mapping[str, regex.Pattern[str]] = MappingProxyType(
     {
         "en": late_regex(
-            rf"{_ENGLISH_HELP}(?P<verb>{_ENGLISH_PAST})\b|\p{{N}}\s+(?:\p{{L}}+\s+)?(?P<verb>{_ENGLISH_PAST})\b"
+            rf"{_ENGLISH_HELP}(?P<verb>{_ENGLISH_PAST})\b|(?<![\p{{N}}.])\p{{N}}+\s+(?:\p{{L}}+\s+)?(?P<verb>{_ENGLISH_PAST})\b"
             rf"|^\s*(?P<verb>{_ENGLISH_PAST})\b(?=\s+(?:in|on|at|by)\b)"
         ),
         "de": late_regex(rf"\s(?P<verb>(?!werden\b|worden\b){_GERMAN_PAST})(?:\s+{_GERMAN_HELP})*\s*[.!]?\s*$"),
@@ -67,7 +67,7 @@ _SAYS_VERB: Mapping[str, regex.Pattern[str]] = MappingProxyType(
 _ALIKE = MappingProxyType(
     {
         "en": """built erected constructed|founded established created formed|opened inaugurated launched started begun
-            |released published issued launched introduced|signed concluded
+            |released published issued launched introduced appeared|signed concluded
             |terminated cancelled canceled ended|sold sell|bought purchased acquired buy
             |written wrote authored composed write|made manufactured produced make
             |invented devised developed designed|elected appointed chosen named|left leave resigned departed
@@ -84,12 +84,26 @@ _ALIKE = MappingProxyType(
     }
 )
 """Participles that say the same, or nearly so."""
+_ASKS_FINITE: Mapping[str, regex.Pattern[str]] = MappingProxyType(
+    {
+        "en": late_regex(r"^(?:[Ww]hen|[Ii]n\s+what\s+year)\s+(?:do|does|did)\b.*\s(?P<verb>\p{L}{3,})$"),
+        "de": late_regex(r"\bUhr\s+(?P<verb>\p{Ll}{4,})\b"),
+        "fr": late_regex(r"\bheure\s+(?P<verb>\p{Ll}{4,})\b"),
+    }
+)
+"""A verb that has so many forms and synonyms that a clause without it may have the value, if none has it."""
+_SAYS_LITTLE = late_regex(
+    r"(?:limited|restricted|set|given|used|named|made|put|read|begrenzt|beschränkt|festgelegt|festgesetzt|geregelt|angegeben"
+    r"|vorgegeben|eingestellt|fixé|limité|prévu|situé|indiqué|composé|défini)(?:e?s?)"
+)
+"""Participles that a sentence has beside any value."""
+_LIMITS = frozenset(("default", "maximum", "minimum"))
 _UNITS_OF_TIME = (
     ("hour", "hours?|stunden?|heures?|hourly|stündlich"),
     ("day", "days?|nights?|tag|nacht|jour|nuit|daily|täglich"),
     ("week", "weeks?|woche|semaine|weekly|wöchentlich"),
     ("month", "months?|monat|mois|monthly|monatlich"),
-    ("year", "years?|jahr|an|année|yearly|annually|jährlich"),
+    ("year", "annual|years?|jahr|an|année|yearly|annually|jährlich"),
 )
 _ORDER = (
     ("1", r"1(?:st)?\.?|first|erste\p{L}*|premier|1er"),
@@ -160,17 +174,13 @@ def _parts_asked(question: str, text: str, language: str) -> tuple[str, ...]:
     >>> _parts_asked("How many members died?", "57 members joined, 41 left.", "en"), _parts_asked("Who?", "Ann.", "en")
     ((), ('Ann.',))
     """
+    said = [text[start:end] for start, end in _clauses(text)]
     verb = _verb_asked(question, language)
     if not verb:
-        return (text,)
-    clauses = _clauses(text)
-    said = [text[start:end] for start, end in clauses]
+        finite = _ASKS_FINITE[language].search(question.rstrip(" ?.!")) if language in _ASKS_FINITE else None
+        return (*(one for one in said if finite and _has_verb(finite["verb"], one, language)), text)
     has = [_has_verb(verb, clause, language) for clause in said]
-    rest = [
-        clause
-        for clause, is_asked in zip(said, has, strict=True)
-        if is_asked or not _SAYS_VERB[language].search(clause)
-    ]
+    rest = [one for one, is_asked in zip(said, has, strict=True) if is_asked or not _has_another(one, language)]
     if any(has) and len(rest) == len(said) and all(has):
         return (text,)
     own = [_counting(clause, language) for clause, is_asked in zip(said, has, strict=True) if is_asked]
@@ -178,6 +188,11 @@ def _parts_asked(question: str, text: str, language: str) -> tuple[str, ...]:
         return (*own, text)
     left = [clause for clause, is_asked in zip(said, has, strict=True) if clause in rest and not is_asked]
     return (*own, *(_plain(clause) for clause in left if clause.strip(" .")))
+
+
+def _has_another(clause: str, language: str) -> bool:
+    """Return whether a clause has a participle that says something."""
+    return any(not _SAYS_LITTLE.fullmatch(found["verb"]) for found in _SAYS_VERB[language].finditer(clause))
 
 
 def _counting(clause: str, language: str) -> str:
@@ -288,9 +303,13 @@ def _nearest_values(question: str, text: str, values: Sequence[Value]) -> list[V
             continue
         first = min(at for one in here for at in _spots(one.text, text) if start <= at < end)
         head = text[start:first] if terms(regex.sub(r"\b(?:up to|about|only)\b", "", text[start:first])) else head
-        shares.append((asked & set(terms(f"{head} {text[first:end]}")), here))
+        found = set(terms(f"{head} {text[first:end]}"))
+        shares.append((asked & found, here, set(terms(text[start:end]))))
+    limits = asked & _LIMITS
+    shares = [one for one in shares if not limits or limits & one[0] or not one[2] & _LIMITS]
     best = [one for one in shares if all(one is other or one[0] > other[0] for other in shares)]
-    return list(best[0][1]) if best else list(values)
+    left = best or shares
+    return [one for one in values if any(one in here for _, here, _ in left)]
 
 
 def _is_contrary(question: str, text: str) -> bool:

@@ -97,6 +97,16 @@ def texts(question: str, sentence: str, language: str) -> list[str]:
         ),
         ("fr", "Quel était le loyer en 2022 ?", "Le loyer était de 900 euros en 2023.", []),
         ("fr", "Quand le pont a-t-il été inauguré ?", "Le pont a été inauguré le 4 mai 1998.", ["4 mai 1998"]),
+        ("en", "When was Python first released?", "Python 0.9.0 appeared in February 1991.", ["February 1991"]),
+        ("en", "How many workers can be started?", "The number of workers is limited to 8.", ["8"]),
+        ("en", "When does the lease end?", "It begins on 1 May 2020 and ends on 30 April 2025.", ["30 April 2025"]),
+        (
+            "en",
+            "What is the maximum number of slots?",
+            "The default is 100 slots, at most 1000 are possible.",
+            ["1000"],
+        ),
+        ("fr", "À quelle heure ferme la piscine ?", "La piscine ouvre à 9 h et ferme à 20 h.", ["20 h"]),
     ],
 )
 def test_the_value_is_that_of_the_clause_of_the_question(
