@@ -16,7 +16,7 @@ import regex
 
 from kgrag.answering.counted_items import listed
 from kgrag.answering.occupations import asks_occupation, kinds
-from kgrag.answering.value_clauses import values_with
+from kgrag.answering.value_clauses import lacks_period, values_with
 from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
@@ -165,7 +165,7 @@ def short_answers(
     """
     several = several_asked(question)
     if several.first:
-        parts = (several.first, several.second)
+        parts = several.first, several.second
         each = (short_answers(part, sentences, citations, headings, language) for part in parts)
         return tuple(dict.fromkeys(value for values in each for value in values))
     quotes: dict[int, list[tuple[int, str]]] = {}
@@ -173,6 +173,8 @@ def short_answers(
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
     language = language or language_to_answer_in(question, sentences)
+    if lacks_period(question, language, [*sentences, *headings]):
+        return ()
     if language != ENGLISH:
         return _in_language(question, cited, language)
     asked = asked_for(question)
@@ -207,8 +209,7 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
             continue
         found = []
         for value in _values_asked(question, asked, sentence, known):
-            place = sentence.citation_of(value.text)
-            if place is None and value.unit:  # which the label of the value has
+            if (place := sentence.citation_of(value.text)) is None and value.unit:  # which the label of the value has
                 place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
             if place is not None:
                 found.append(Value(value.kind, value.text, value.value, value.unit, citation=place))

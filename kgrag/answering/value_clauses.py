@@ -13,10 +13,12 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.question_languages import asked_in
+from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
 from kgrag.model import Value
 
-__all__ = ["values_with"]
+__all__ = ["lacks_period", "values_with"]
 
 _CLAUSE_END = late_regex(
     r"[;:](?=\s)|,(?=\s)(?!\s+\p{N}{4}\b)|\s(?:und|sowie|aber|während|et|mais|tandis\s+que|and|but|while|whereas)\s"
@@ -139,6 +141,22 @@ _PREFIXED = late_regex(
     flags=regex.I,
 )
 _NO_CONTRARY = frozenset({"unless", "under", "union", "unit", "until", "united", "unter", "unsere"})
+
+
+def lacks_period(question: str, language: str, texts: Sequence[str]) -> bool:
+    """Return whether a question for a number has one year, or one quarter, that no text of its answer has.
+
+    >>> lacks_period("How many were sold in 2024?", "en", ["9 were sold."])
+    True
+    """
+    kind = (asked_for(question) if language == ENGLISH else asked_in(question, language)).kind
+    said = " ".join(texts)
+    for pattern, names in _PERIODS[:2] if kind == "number" else ():
+        asked = {key for _, key in _keys(pattern, names, question)}
+        held = {key for _, key in _keys(pattern, names, said)} if names else {key for key in asked if key in said}
+        if len(asked) == 1 and not asked & held:
+            return True
+    return False
 
 
 def values_with(

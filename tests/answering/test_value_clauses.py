@@ -107,9 +107,17 @@ def texts(question: str, sentence: str, language: str) -> list[str]:
             ["1000"],
         ),
         ("fr", "À quelle heure ferme la piscine ?", "La piscine ouvre à 9 h et ferme à 20 h.", ["20 h"]),
+        ("en", "How many pumps were sold in the first quarter of 2024?", "1,130 pumps were sold.", []),
     ],
 )
 def test_the_value_is_that_of_the_clause_of_the_question(
     language: str, question: str, sentence: str, expected: list[str]
 ) -> None:
     assert texts(question, sentence, language) == expected
+
+
+def test_the_period_may_stand_in_the_heading() -> None:
+    said = "1,130 pumps were sold."
+    citation = Citation(said, "urn:d", "urn:c", 0, len(said), 0)
+    asked = "How many pumps were sold in the first quarter of 2024?"
+    assert [one.value for one in short_answers(asked, [said], [citation], ["Sales of Q1 2024"])] == ["1130"]
