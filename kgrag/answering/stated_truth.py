@@ -117,13 +117,13 @@ _RULES = MappingProxyType(
             bans="interdit|interdite?s?|interdisent|interdire|interdiction|défendue?s?|défend|proscrite?s?|proscrire"
             "|prohibée?s?|illégale?s?",
             permits="permis|permise?s?|permet|permettent|autorisée?s?|autorise|autorisent|licite",
-            modals="peut|peuvent|puis|peux|pouvons|pouvez|pourra|pourrait",
+            modals="peut|peuvent|puis-je|peux|pouvons|pouvez|pourra|pourrait",
             exceptions=r"sauf|exceptée?s?|hormis|à\s+l['’]exception\s+d(?:e|es|u)\b|à\s+l['’]exception\s+d['’]|mais\s+pas"
             r"|à\s+moins\s+que",
             verbs="est|sont|était|étaient|a|ont|doit|doivent|sera|seront",
             words="interdit interdite interdisent interdire interdiction défendu défendue défend proscrit proscrite"
             " prohibé illégal permis permise permet permettent autorisé autorisée autorise licite"
-            " peut peuvent puis peux",
+            " peut peuvent peux",
         ),
     }
 )
@@ -139,6 +139,10 @@ _CONDITION = _caseless(
 )
 """A clause beside the one that states something; whether it is negated doesn't tell."""
 _CLAUSES = _caseless(r";|,?\s+\b(?:but|whereas|aber|jedoch|sondern|mais|tandis\s+que|alors\s+que)\b")
+_OUT_OF = late_regex(
+    r"\bout\s+of\s+(?:service|order|use|stock|date|print)\b|\baußer\s+(?:betrieb|kraft)\b|\bhors\s+service\b"
+)
+"""The contrary of "in service", with the same terms."""
 _SAYS_LITTLE = word_set("possibl use allow work support exist automat happen alway need")
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
 _MIN_BARE = 6  # letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"
@@ -170,10 +174,10 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
     False
     """
     rules = _RULES.get(language)
-    if rules is None:
+    if rules is None or {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
         return None
     asked = set(terms(question, language)) - set(terms(rules.words, language))
-    excepted = rules.excepts.search(sentence)
+    excepted = None if rules.excepts.search(question) else rules.excepts.search(sentence)
     if excepted is None:
         return _of_clauses(question, sentence, asked, context, language)
     main = f"{sentence[: excepted.start()]} {sentence[excepted.end() :]}"
@@ -183,7 +187,8 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
         return None
     if not behind:
         return _of_clauses(question, main, asked, context, language)
-    if not _names(excepted["behind"], language) & behind:
+    stated = inside | outside | set(terms(context, language)) | (_SAYS_LITTLE if language == ENGLISH else set())
+    if not _names(excepted["behind"], language) & behind or not asked <= stated:
         return None
     truth = _of_clauses(question, main, asked - behind, context, language)
     return None if truth is None else not truth
@@ -202,7 +207,7 @@ def _of_clauses(question: str, sentence: str, asked: Collection[str], context: s
     asks, says = (rules.plain(text) for text in (question, sentence))
     whole = set(terms(f"{sentence} {context}", language))
     if not rules.forbids.search(f"{asks} {says}"):
-        truth = _agree(question, sentence, language)
+        truth = _agree(asks, says, language)
         if truth and not _states(question, asked, says, whole, language):
             return None
     else:
@@ -263,7 +268,8 @@ def _states(question: str, asked: Collection[str], says: str, said: Collection[s
     """
     rules = _RULES[language]
     allowed = rules.allows.search(says) or rules.may.search(says)
-    wanted = asked if allowed else terms(question, language)
+    named = set() if allowed else set(terms(question, language)) & set(terms(rules.words, language))
+    wanted = {*asked, *named}
     return all(term in said or (language == ENGLISH and term in _SAYS_LITTLE) for term in wanted)
 
 
