@@ -10,12 +10,14 @@ from __future__ import annotations
 import calendar
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import regex
 
 from kgrag.answering.counted_items import listed
+from kgrag.answering.occupations import asks_occupation, kinds
 from kgrag.answering.stated_truth import stated_truth
+from kgrag.answering.value_clauses import values_with
 from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
@@ -59,7 +61,7 @@ _UNITLESS = word_set("a an and are as at be but by for if in is it of on or the 
 _UNIT = late_regex(
     r"(?:%|°.*|(?:[kmcdnµgt]?(?:m|g|l|s|b|w|v|a|hz|pa|j)|[kmgt]i?b|t|h|k|min|ha|px|pt|rpm|dpi)[²³]?(?:/.*)?|percent|celsius|fahrenheit|kelvin|hertz|feet|litres?|liters?|met(?:er|re)s?|gram|tonne|bytes?|bits?"
     r"|hundred|thousand|million|billion|trillion"
-    r"|inch|mile|second|minute|hour|day|week|month|year)(?:\s+per\s.*)?|\p{L}+(?<!s)s(?:\s+per\s.*)?",
+    r"|inch|mile|bar|eur|usd|chf|gbp|euro|pound|dollar|second|minute|hour|day|week|month|year)(?:\s+per\s.*)?|\p{L}+(?<!s)s(?:\s+per\s.*)?",
     flags=regex.IGNORECASE,
 )
 """A measure, or things counted: a plural. "Three growing zones" are no "three growing"."""
@@ -82,8 +84,6 @@ _NAME = late_regex(
 )
 _PLACE = late_regex(rf"\b(?:in|at|near|from|to)\s+(?:the\s+)?(?P<place>{_NAME.pattern})")
 _BORN = late_regex(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!{_MONTH}){_NAME.pattern})")
-_KIND_OF = late_regex(r"\b(?:is|was|were|are)\s+(?:an?|the)\s+(?P<kinds>[^.;()]+)")
-_OCCUPATION = late_regex(r"\b(?:occupation|profession|job|for a living)\b", flags=regex.IGNORECASE)
 _OPTION = late_regex(r"(?<![\w-])--?[A-Za-z][\w-]*(?:=\S+)?")
 _ASKS_FOR_ONE = late_regex(
     r"(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|must|may|happens?)\b)"
@@ -171,13 +171,16 @@ def short_answers(
 
 def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple[Value, ...]:
     """Return the first value in the first sentence that has one; whether something is so only the first one says."""
+    kind = asked_in(question, language).kind
     for sentence in cited:
-        for value in values_in(question, sentence.body, language):
+        for value in values_with(
+            question, sentence.body, language, kind, partial(values_in, question, language=language)
+        ):
             if value.kind == "boolean":
                 return (replace(value, citation=sentence.quotes[0][0] if sentence.quotes else 0),)
             if (place := sentence.citation_of(value.text)) is not None:
                 return (replace(value, citation=place),)
-        if asked_in(question, language).kind == "boolean":
+        if kind == "boolean":
             break
     return ()
 
@@ -191,7 +194,7 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
         if is_wide_row(sentence.body):  # which of its cells is asked for, only its labels tell
             continue
         found = []
-        for value in _values(question, asked, sentence, known):
+        for value in _values_asked(question, asked, sentence, known):
             place = sentence.citation_of(value.text)
             if place is None and value.unit:  # which the label of the value has
                 place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
@@ -202,6 +205,15 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
     return ()
 
 
+def _values_asked(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Sequence[Value]:
+    """Return the values of a sentence that stand with what the question says of them."""
+
+    def cut(part: str) -> Iterator[Value]:
+        return _values(question, asked, sentence if part == sentence.body else _Cited(part, ()), known)
+
+    return values_with(question, sentence.body, ENGLISH, asked.kind, cut)
+
+
 def _are_facts(cited: Sequence[_Cited]) -> bool:
     """Return whether sentences are facts, several of which may have another value; there may be more than are shown."""
     return all(" – " in sentence.text and not places(sentence.text, sentence.quotes[0][1]) for sentence in cited)
@@ -210,8 +222,8 @@ def _are_facts(cited: Sequence[_Cited]) -> bool:
 def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Iterator[Value]:
     """Yield the values of the kind that is asked for, the most likely one first."""
     body = sentence.body
-    if _OCCUPATION.search(question):
-        yield from _kinds(body)
+    if asks_occupation(question):
+        yield from kinds(body)
     elif asked.kind == "date":
         yield from _dates(question, body, known)
     elif asked.kind == "version":
@@ -276,19 +288,6 @@ def _is_opening(match: regex.Match[str]) -> bool:
     if not regex.fullmatch(r"\p{Lu}\p{Ll}+", word) or not regex.search(r"(?:^|[.!?:•]['\"”)]*\s+|^\W+)$", before):
         return False
     return word.lower() in _OPENERS or _SUBJECT_OF.match(behind) is None
-
-
-def _kinds(body: str) -> Iterator[Value]:
-    """Yield what somebody is or was: ``was an Australian soldier and politician`` names two occupations."""
-    if not (match := _KIND_OF.search(body)):
-        return
-    kinds = regex.split(r"\b(?:who|that|which|from|for|of|in|at|with|born|best|known)\b", match["kinds"])[0]
-    for part in regex.split(r",\s*(?:and\s+)?|\s+and\s+|/", kinds):
-        words = [
-            word for word in part.split() if word.islower() and word not in {"a", "an", "the", "former", "retired"}
-        ]
-        if words:
-            yield Value("text", " ".join(words))
 
 
 def _dates(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
