@@ -122,6 +122,10 @@ def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path
     assert (code, "0 forgotten" in out) == (0, True), err
     assert "left: docs/oats.txt (recorded without its folder" in err
     assert run("forget", "docs/oats.txt")[0] == 0
+    for options in ((), ("--erase",)):  # a file that stays comes back, and its owner is told
+        code, _, err = run("forget", "docs/rye.txt", *options)
+        assert (code, "rye.txt" in err, "comes back with the next ingest or sync" in err) == (0, True, True), err
+        assert "1 documents" in run("ingest", "docs")[1]
 
 
 def test_the_option_kb_may_stand_before_or_behind_the_command(run, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import regex
 
 from kgrag.answering.counted_items import listed
 from kgrag.answering.occupations import asks_occupation, kinds
+from kgrag.answering.stated_truth import stated_truth
 from kgrag.answering.value_clauses import lacks_period, values_with
 from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
@@ -94,20 +95,9 @@ _OPENERS = word_set(
     """however note tip similarly since another someone several some such otherwise although furthermore therefore thus
     moreover additionally also usually everything nothing there this these those that it they here for if when see"""
 )
-_SAYS_LITTLE = word_set("possibl use allow work support exist automat happen alway need")
 _SUBJECT_OF = late_regex(
     r"(?:'s)?\s+(?:is|are|was|were|has|have|had|can|could|may|might|will|would|must|should|does|did|\p{Ll}+s\b(?<!ss))"
 )
-_NEGATION = late_regex(
-    r"\b(?:not|no(?![-‐])|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?|\w+n['’]t)\b",
-    flags=regex.IGNORECASE,
-)
-_CONDITION = late_regex(
-    r"(?:\b(?:if|when(?:ever)?|unless|until|although|though|while|because|since)\b[^,;.?]*"
-    r"|\b(?:that|which|who)\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|may|will)\s+not\b[^,;.?]*)[,;]?",
-    flags=regex.IGNORECASE,
-)
-"""A clause beside the one that states something; whether it is negated doesn't tell."""
 _POLES = (("on", "off"), ("true", "false"), ("yes", "no"), ("enabled", "disabled"), ("allowed", "disallowed"))
 _LATER = late_regex(
     r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
@@ -124,8 +114,6 @@ _GENERAL = late_regex(
     flags=regex.IGNORECASE,
 )
 """Asks for every such thing ("When is a leap second inserted?"), so that the date of one of them is no answer."""
-_CONTRARY = ("a", "un", "non", "in", "im", "dis")
-_MIN_BARE = 6  # letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"
 _BOTH = late_regex(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
@@ -370,12 +358,9 @@ def _no_amounts(body: str) -> list[tuple[int, int]]:
 
 
 def _truth(question: str, cited: Sequence[_Cited], headings: Sequence[str]) -> tuple[Value, ...]:
-    """Return yes or no: what a sentence begins with, else whether it and the question agree in being negated.
-
-    () where they agree, but the sentence lacks something of the question.
-    """
+    """Return yes or no: what a sentence begins with, else what it states; () where that is not decided."""
     sentence = cited[0]
-    if said := regex.match(r"(yes|no)\b", sentence.text, regex.IGNORECASE):
+    if said := regex.match(r"(yes|no(?!\s+\p{L}))\b", sentence.text, regex.IGNORECASE):
         return (_boolean(said[1].lower() == "yes", sentence),)
     if len(cited) > 1 and _BOTH.search(question):
         return (_boolean(_agree(question, cited), sentence),)
@@ -386,35 +371,9 @@ def _truth(question: str, cited: Sequence[_Cited], headings: Sequence[str]) -> t
     default = _DEFAULT.search(sentence.body)
     if "default" in asked and default and default["value"].lower() in {"no", "off", "false", "yes", "on", "true"}:
         return (_boolean(default["value"].lower() in {"yes", "on", "true"}, sentence),)
-    agree = _is_negated(question) == _is_negated(sentence.body, question)
-    truth = agree != _has_contrary(question, sentence.body)
-    return (_boolean(truth, sentence),) if not truth or _states(question, sentence, headings) else ()
-
-
-def _is_negated(text: str, question: str = "") -> bool:
-    """Return whether the main clause of a text says that something isn't so; one about nothing asked is left."""
-    known = set(terms(question))
-    clauses = regex.split(r";|,\s+but\b", _CONDITION.sub(" ", text))
-    return any(_NEGATION.search(one) for one in clauses if not known or len(clauses) == 1 or known & set(terms(one)))
-
-
-def _states(question: str, sentence: _Cited, headings: Sequence[str]) -> bool:
-    """Return whether a sentence, with the headings above it, has all that a question says, as a plain *yes* needs.
-
-    "Solveig is a late variety" is near to "Is Solveig an early variety?", and says nothing of early ones.
-    """
-    said = set(terms(" ".join((sentence.text, *headings))))
-    return all(term in said or term in _SAYS_LITTLE for term in terms(question))
-
-
-def _has_contrary(question: str, body: str) -> bool:
-    """Return whether a sentence has the contrary of a word of the question, and not the word: "synchronously"."""
-    asked, said = (set(regex.findall(r"\p{L}+", text.lower())) for text in (question, body))
-    pairs = [*((word, other) for word in asked for other in said), *((other, word) for word in asked for other in said)]
-    return any(
-        len(bare) >= _MIN_BARE and not {word, bare} & asked & said and word in {f"{one}{bare}" for one in _CONTRARY}
-        for word, bare in pairs
-    )
+    label = sentence.text.removesuffix(sentence.body)
+    truth = stated_truth(question, sentence.body, " ".join((label, *headings)))
+    return () if truth is None else (_boolean(truth, sentence),)
 
 
 def _agree(question: str, cited: Sequence[_Cited]) -> bool:

@@ -1,7 +1,7 @@
 """Short answers in German and French: a date, number, version, yes or no, cut out of a sentence of the answer.
 
-As in English (``short_answers``, which has more kinds of values): a plain *yes* needs a sentence that has all that the
-question says, and a *no* is where one of the two is negated.
+As in English (``short_answers``, which has more kinds of values): what *yes* and *no* need is in
+``stated_truth``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
-from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.value_owners import asks_price, counted_noun, is_year, numbers_of, share_of_clause
 from kgrag.model import Value
 from kgrag.text.figures import dates
@@ -51,7 +51,7 @@ _DATE = late_regex(
     flags=regex.IGNORECASE,
 )
 _VERSION = late_regex(r"\b[Vv]ersion\s+\p{N}+(?:\.\p{N}+)*|\p{N}+(?:\.\p{N}+)+")
-_SAID = late_regex(r"(?P<yes>ja|oui)\b|(?:nein|non)\b", flags=regex.IGNORECASE)
+_SAID = late_regex(r"(?:(?P<yes>ja|oui)|nein|non(?!\s+\p{L}))\b", flags=regex.IGNORECASE)
 
 
 def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
@@ -132,7 +132,8 @@ def _truth(question: str, sentence: str, language: str, rules: QuestionLanguage)
     if said := _SAID.match(sentence):
         truth = said["yes"] is not None
     else:
-        truth = bool(rules.negation.search(sentence)) == bool(rules.negation.search(question))
-        if truth and not set(terms(question, language)) <= set(terms(sentence, language)):
+        stated = stated_truth(question, sentence, language=language)
+        if stated is None:
             return
+        truth = stated
     yield Value("boolean", rules.yes if truth else rules.no, "true" if truth else "false")

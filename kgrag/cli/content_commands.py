@@ -32,6 +32,7 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.client import Client
+    from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Document, GraphDraft
     from kgrag.vocab import Names
 
@@ -41,6 +42,7 @@ __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
 _ACCEPTED = "broken, and accepted"
+_COMES_BACK = "the file is still there, and comes back with the next ingest or sync of its folder"
 _ANSWER_WENT = "a kept answer went with what it cites"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
@@ -387,7 +389,10 @@ def forget(
 
         def erase_here() -> None:
             with open_kb(kb) as opened:
-                print_erasure(opened.erase(*names, every=every))
+                files = _files_of(opened, names, every=every)
+                done = opened.erase(*names, every=every)
+                _some(files, _COMES_BACK)
+                print_erasure(done)
 
         def erase_there(client: Client) -> None:
             for name in names:
@@ -398,7 +403,9 @@ def forget(
 
     def forget_here() -> None:
         with open_kb(kb) as opened:
+            files = _files_of(opened, names, every=every)
             done = opened.forget(*names, every=every)
+        _some(files, _COMES_BACK)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
             [
@@ -413,6 +420,13 @@ def forget(
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)
+
+
+def _files_of(opened: KnowledgeBase, names: Sequence[str], *, every: bool) -> list[str]:
+    """Return the files of the documents that are about to be forgotten."""
+    from kgrag.knowledge_base.forgetting import files_of  # loads what other commands do not need
+
+    return [file for name in names for file in files_of(opened.store, name, every=every)]
 
 
 def _end_forget(done: Sequence[Mapping[str, Any]]) -> None:

@@ -36,7 +36,7 @@ from kgrag.text import documents
 from kgrag.text.readers.sources import place
 from kgrag.vocab import KG
 
-__all__ = ["Forgotten", "finish", "forget", "named", "to_forget"]
+__all__ = ["Forgotten", "files_of", "finish", "forget", "named", "to_forget"]
 
 _DOCUMENTS_PER_STEP = 1000
 _IRIS_PER_QUERY = 500
@@ -83,6 +83,15 @@ class _Going:
     silent: dict[str, str] = field(default_factory=dict)
     trimmed: dict[str, str] = field(default_factory=dict)
     trimmed_with: set[tuple[str, str]] = field(default_factory=set)
+
+
+def files_of(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
+    """Return the files, still there, of the documents of a name: the next ``ingest`` or ``sync`` takes them in again.
+
+    Arguments and errors are those of ``named``.
+    """
+    located = _rows(store, "documents/locations_of", "documents", named(store, name, every=every), catalogue=True)
+    return sorted({file for _, location in located if Path(file := location.partition("#")[0]).is_file()})
 
 
 def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from kgrag.shacl.regular_expressions import needs_backtracking
 from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
 from kgrag.vocab import XSD
 
-__all__ = ["COMPONENTS", "is_of", "typed", "values"]
+__all__ = ["COMPONENTS", "is_kept_as_integer", "is_of", "typed", "values"]
 
 COMPONENTS = (
     "class",
@@ -106,6 +106,12 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "term": (ox.NamedNode, ox.Literal),
     "integer": (),
 }
+
+
+def is_kept_as_integer(datatype: ox.NamedNode) -> bool:
+    """Return whether a store has xsd:integer for literals of a datatype: xsd:int and the like."""
+    namespace, _, name = datatype.value.partition("#")
+    return namespace == "http://www.w3.org/2001/XMLSchema" and name in _INTEGERS
 
 
 def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str, Any]]:

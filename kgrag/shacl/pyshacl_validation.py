@@ -21,6 +21,7 @@ from kgrag.errors import InvalidRDF
 from kgrag.late_patterns import late_re
 from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
+from kgrag.shacl.refusals import unknown_elsewhere
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -87,6 +88,8 @@ def each_violation(
         further, failed = by_pyshacl(store, shapes, graphs, written=written)
         yield from further
         undecided |= failed
+        if written is not None and not written.whole:
+            undecided |= unknown_elsewhere(shapes)
 
 
 def by_pyshacl(

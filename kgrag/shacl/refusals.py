@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+import pyoxigraph as ox
+
 from kgrag.errors import InvalidRDF
-from kgrag.shacl.compiled_shapes import Constraint
+from kgrag.shacl.compiled_shapes import Constraint, Shapes
+from kgrag.shacl.components import is_kept_as_integer
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row
 from kgrag.shacl.sparql_constraints import asks_in_graphs
 
-__all__ = ["refuse_mismatch", "refuse_unknown"]
+__all__ = ["refuse_mismatch", "refuse_unknown", "unknown_elsewhere"]
 
 _BY_DATATYPE = frozenset({"datatype", "hasValue", "in"})
 """Components by which ``"5"^^xsd:int`` and 5 differ."""
@@ -62,3 +65,22 @@ def refuse_unknown(
                 "were written with, which the store does not know after an update (it has xsd:integer for xsd:int and "
                 "the like). Load the graph from a file, or validate a file that kgrag export writes."
             )
+
+
+def unknown_elsewhere(shapes: Shapes) -> dict[str, str]:
+    """Return the shapes left to pyshacl that name a type which the store keeps as xsd:integer (shape -> reason).
+
+    For data of which is not known how each literal was written.
+    """
+    return {
+        name: f"it names {types[0]}, and the store does not know after an update which integers were written so. "
+        "Load the graph from a file, or validate a file that kgrag export writes."
+        for name in sorted(shapes.elsewhere)
+        if (types := sorted(filter(None, map(_integer_type, shapes.rest_of(name)))))
+    }
+
+
+def _integer_type(triple: ox.Triple) -> str:
+    """Return the type of integers that a statement of a shape names, as IRI or by a literal; "" for none."""
+    term = triple.object.datatype if isinstance(triple.object, ox.Literal) else triple.object
+    return term.value if isinstance(term, ox.NamedNode) and is_kept_as_integer(term) else ""

@@ -305,3 +305,8 @@ def test_a_graph_gets_the_verdict_of_its_file(files: None) -> None:
             shapes.write_text(HEAD + shape.format(stated), encoding="utf-8")
             left_open = kb.validate(graphs=["urn:g"], shapes=[shapes])
             assert not left_open.conforms and "after an update" in left_open.not_decided[0].reason
+        # so it is of shapes that are left to pyshacl
+        target = 'sh:target [ a sh:SPARQLTarget ; sh:select "SELECT ?this { ?this a <https://example.org/P> }" ]'
+        shapes.write_text(f"{HEAD} ex:S a sh:NodeShape ; {target} ; sh:property [ sh:path ex:age ; {nested} ] .")
+        left_open = kb.validate(graphs=["urn:g"], shapes=[shapes])
+        assert not left_open.conforms and "after an update" in left_open.not_decided[0].reason

@@ -125,3 +125,36 @@ def test_the_pieces_of_a_cut_table_are_compared_where_all_of_them_are_there():
     ]
     prompt = Prompt("answering/answer", "", {"question": "Which pump has the highest head?", "evidence": pieces})
     assert value(ExtractiveModel().complete([prompt])[0].data) == "DW 30"
+
+
+SERVICE = "Machine | Work | Fee\nGarden pump Delta | Clean the strainer | 12 EUR\nCellar pump Tauch | Test | 25 EUR"
+PRICES = """Article: P-110; Name: Garden pump Delta; Price (EUR): 149.90; In stock: yes
+Article: P-120; Name: Garden pump Delta Plus; Price (EUR): 189; In stock: no"""
+FILTERS = "Article: F-10; Name: Filter S; Fits: P-110\nArticle: F-20; Name: Filter M; Fits: P-110, P-120"
+STAFF = "Name: Mary Stone; Room: B 12; Since: 2020\nName: Al Bay; Room: C 1; Since: 2019"
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "expected"),
+    [
+        ("What is the price of the Garden pump Delta?", (SERVICE, PRICES), ["149.90"]),
+        ("Which filters fit the P-110?", (PRICES, FILTERS), ["Filter S", "Filter M"]),
+        ("What fits the P-120?", (PRICES, FILTERS), ["Filter M"]),
+        ("What fabric is the Garden pump Delta made of?", (PRICES, FILTERS), []),
+        ("Which room does Mary Stone have?", (STAFF, STAFF.replace("B 12", "B 10")), []),  # they disagree
+    ],
+)
+def test_of_several_tables_the_one_counts_that_has_the_words_of_the_question(question, texts, expected):
+    names = ("number", "kind", "heading", "source", "text")
+    pieces = [dict(zip(names, (at, "chunk", "", "", text), strict=True)) for at, text in enumerate(texts, 1)]
+    data = (
+        ExtractiveModel().complete([Prompt("answering/answer", "", {"question": question, "evidence": pieces})])[0].data
+    )
+    assert [one["text"] for one in data.get("values", ())] == expected
+    assert data["unknown"] == (not expected)
+
+
+def test_a_part_of_a_table_whose_header_is_not_at_hand_has_no_columns():
+    rows = [f"Pump {at} | Work | {at} EUR" for at in range(4)]
+    text = EvidenceText(1, "chunk", "", "\n".join(rows[2:]), before="\n".join(rows[:2]) + "\n")
+    assert all(not table.begins for table in read_tables(text))

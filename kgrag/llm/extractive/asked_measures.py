@@ -105,10 +105,13 @@ def measure_lacking(question: str, text: str) -> str:
 
 
 def price_lacking(question: str, found: Collection[str]) -> str:
-    """Return the term of the thing whose price is asked for that some terms lack; "" for none, or another question."""
+    """Return the word of the thing whose price is asked for that some terms lack; "" for none, or another question."""
     if not _PRICE.search(question):
         return ""
-    return next((one for one in terms(question) if one not in found and one not in _OF_PRICE), "")
+    lacking = next((one for one in terms(question) if one not in found and one not in _OF_PRICE), "")
+    return (
+        next((word for word in question.rstrip(" ?.!").split() if lacking in terms(word)), lacking) if lacking else ""
+    )
 
 
 def count_lacking(question: str, found: Collection[str]) -> str:

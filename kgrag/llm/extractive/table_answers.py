@@ -9,8 +9,8 @@ nothing where two cells fit equally well and differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import regex
@@ -32,9 +32,12 @@ _MAX_ROWS_NAMED = 4
 _MAX_NAME_COLUMN = 3
 _MIN_COLUMNS = 3
 _MAX_NEAREST = 3
+_MAX_NAMES = 10
+_WEIGHT_OF_SHARE = 2.0
 _OF_A_VALUE = frozenset({"date", "number", "person", "place"})
 _NAMING = frozenset(map(term, ("name", "product", "item", "title", "model", "description", "designation", "type")))
 _HOW_MANY = late_regex(r"\bhow many\b", flags=regex.IGNORECASE)
+_WHO = late_regex(r"(?:who|whose)\b|what (?:has|have)\b", flags=regex.IGNORECASE)
 _ASKS_FOR_ATTRIBUTE = late_regex(
     r"what\s+(?:is|are|was|were)\s+(?:the\s+)?\p{L}+.*\bof\b|what\s+is\s+\S+['’]s\b", flags=regex.IGNORECASE
 )
@@ -80,7 +83,7 @@ class _Found:
     cell: Cell
     score: float
     name: str = ""
-    others: tuple[Row, ...] = field(default=())
+    is_name: bool = False
 
 
 def read_table_answer(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any]:
@@ -139,10 +142,29 @@ def _cell_reply(asked: TableQuestion, tables: Sequence[Table], *, counted: bool 
     if not found:
         return {}
     best = [one for one in found if one.score >= found[0].score - 1e-6]
-    values = {one.cell.text.casefold() for one in best}
-    if len(values) > 1 or (counted and not _is_counted(asked, best[0].cell)):
+    values = {one.cell.text.casefold(): one for one in best}
+    if counted and not _is_counted(asked, best[0].cell):
         return {}
-    return _reply(asked, best[0])
+    if len(values) == 1:
+        return _reply(asked, best[0])
+    if all(one.is_name for one in best) and len({one.cell.label for one in best}) == 1:
+        return _several(asked, list(values.values()))
+    nearest = [{"evidence": one.table.number, "quote": one.row.line} for one in values.values()][:_MAX_NEAREST]
+    reason = f"Rows of tables state different values: {', '.join(one.cell.text or 'none' for one in values.values())}."
+    return {"unknown": True, "sentences": [], "reason": reason, "nearest": nearest}
+
+
+def _several(asked: TableQuestion, found: Sequence[_Found]) -> dict[str, Any]:
+    """Return the names of several rows that have what a question says, each with its row."""
+    replies = [_reply(asked, one) for one in found[:_MAX_NAMES] if one.cell.text]
+    if not replies or any(reply["unknown"] for reply in replies):
+        return {}
+    return {
+        "unknown": False,
+        "sentences": [sentence for reply in replies for sentence in reply["sentences"]],
+        "values": [reply["values"][0] | {"sentence": at} for at, reply in enumerate(replies)],
+        "confidence": SHARE_RIGHT,
+    }
 
 
 def _is_counted(asked: TableQuestion, cell: Cell) -> bool:
@@ -162,7 +184,9 @@ def _by_row(asked: TableQuestion, table: Table) -> Iterator[_Found]:
     rows = [(row, cells) for row, strength, cells in anchored if strength >= best - 1e-6]
     if len(rows) > _MAX_ROWS_NAMED:
         return
-    names_at = _name_column(asked, table)
+    names_at = _name_column(
+        asked, table, {at for row, cells in rows for at, one in enumerate(row.cells) if one in cells}
+    )
     named = frozenset(one for name in asked.names for one in terms(name)) - table.terms_around
     for row, cells in rows:
         known = frozenset[str]().union(*(cell.terms for cell in cells))
@@ -179,12 +203,13 @@ def _by_row(asked: TableQuestion, table: Table) -> Iterator[_Found]:
             is_name = at == names_at and _asks_for_the_name(asked, row, cells, names_at)
             fit = max(fit, 0.5) if is_name else fit
             if fit and (is_name or _is_of_kind(asked, cell)):
-                yield _Found(table, row, cell, best + fit + 0.1 * _around(asked, table), name=_name(row, cells))
+                share = _share(asked, table, [*cells, cell])
+                yield _Found(table, row, cell, fit + share, name=_name(row, cells), is_name=is_name)
 
 
 def _by_column(asked: TableQuestion, table: Table) -> Iterator[_Found]:
     """Yield the cells of a table whose rows are attributes: of one thing, or of those that its header names."""
-    rows = table.rows
+    rows, names = table.rows, frozenset(one for name in asked.names for one in terms(name))
     if len(table.labels) == 2 and table.header:  # a sheet about one thing may have no header
         rows = (Row(table.header, tuple(Cell("", label) for label in table.labels)), *rows)
     for row in rows:
@@ -195,16 +220,22 @@ def _by_column(asked: TableQuestion, table: Table) -> Iterator[_Found]:
         fit = (fit and asked.label_fit(attribute.label_terms, known & asked.terms)) or 0.0
         if not fit or not _is_about(asked, table, row):
             continue
-        named = [cell for cell in rest if (own := frozenset(terms(cell.label))) and own <= asked.terms]
+        named = [cell for cell in rest if (own := frozenset(terms(cell.label))) <= asked.terms and own & names]
         if not named and (len(rest) != 1 or not table.terms_around & asked.terms):
             continue
         for cell in named or rest:
             shown = Cell(first.text, cell.text)
-            strength = 1.0 if named else 0.6
             if _is_of_kind(asked, shown):
-                yield _Found(
-                    table, row, shown, strength + fit + 0.1 * _around(asked, table), name=cell.label if named else ""
-                )
+                share = _share(asked, table, [shown, cell] if named else [shown])
+                yield _Found(table, row, shown, fit + share, name=cell.label if named else "")
+
+
+def _share(asked: TableQuestion, table: Table, cells: Sequence[Cell]) -> float:
+    """Return how much of a question some cells and their labels have; what is only around the table counts half."""
+    own = frozenset[str]().union(*(cell.label_terms for cell in cells), *(cell.terms for cell in cells[:-1]))
+    near = [one for one in asked.terms if any(alike(one, other) for other in own)]
+    around = [one for one in asked.terms if one not in near and one in table.terms_around]
+    return _WEIGHT_OF_SHARE * (len(near) + len(around) / 2) / max(1, len(asked.terms))
 
 
 def _rarity(table: Table) -> Mapping[str, float]:
@@ -232,12 +263,18 @@ def _anchor(asked: TableQuestion, row: Row, shares: Mapping[str, float]) -> tupl
         said = cell.terms & asked.terms
         if not said:
             continue
-        whole = cell.terms <= asked.terms
+        whole = cell.terms <= asked.terms or _lists_one(cell, asked)
         distinct = any(shares[one] > 0.99 for one in said)
         if whole or (distinct and at < 2 and not _other_names(cell, asked)):
             cells.append(cell)
             strength += sum(shares[one] for one in said) + (0.5 if whole else 0.0)
     return strength, cells
+
+
+def _lists_one(cell: Cell, asked: TableQuestion) -> bool:
+    """Return whether a cell lists several things, one of which a question has: "P-110, P-120"."""
+    parts = regex.split(r"[,;/]\s+|\s+(?:and|or)\s+", cell.text)
+    return len(parts) > 1 and any((own := frozenset(terms(part))) and own <= asked.terms for part in parts)
 
 
 def _has_name(cell: Cell, named: frozenset[str]) -> bool:
@@ -267,20 +304,24 @@ def _other_names(cell: Cell, asked: TableQuestion) -> bool:
     return any(regex.search(r"\p{N}", one) for one in cell.terms - asked.terms)
 
 
-def _name_column(asked: TableQuestion, table: Table) -> int:
-    """Return the number of the column that names the rows: that of the noun asked for, one of names, else the first."""
+def _name_column(asked: TableQuestion, table: Table, known: Collection[int] = ()) -> int:
+    """Return the number of the column that names the rows: that of the noun asked for, one of names, else the first.
+
+    ``known`` are columns that the question goes from; -1 where these are all that name something.
+    """
     which = WHICH.search(asked.text)
     noun = terms(which["noun"])[:1] if which else []
     labels = [Cell(label, "").label_terms for label in table.labels]
-    by_noun = (at for at, own in enumerate(labels) if any(alike(one, other) for one in own for other in noun))
-    by_name = (at for at, own in enumerate(labels[:_MAX_NAME_COLUMN]) if own & _NAMING)
-    return next(by_noun, next(by_name, 0))
+    by_noun = [at for at, own in enumerate(labels) if any(alike(one, other) for one in own for other in noun)]
+    by_name = [at for at, own in enumerate(labels[:_MAX_NAME_COLUMN]) if own & _NAMING]
+    return next((at for at in (*by_noun, *(by_name or [0])) if at not in known), -1)
 
 
 def _asks_for_the_name(asked: TableQuestion, row: Row, cells: Sequence[Cell], at: int) -> bool:
     """Return whether a question asks which row it is, by something else than its name."""
-    asks = WHICH.search(asked.text) or regex.match(r"(?:who|whose)\b|what (?:has|have)\b", asked.text, regex.I)
-    return row.cells[at] not in cells and asks is not None
+    asks = WHICH.search(asked.text) or _WHO.match(asked.text)
+    is_named = any(cell.label_terms & _NAMING for cell in cells) or (cells and row.cells[0] in cells and at)
+    return row.cells[at] not in cells and asks is not None and not is_named
 
 
 def _is_about(asked: TableQuestion, table: Table, row: Row, left_out: int = _MAX_LEFT) -> bool:

@@ -128,4 +128,4 @@ class TableQuestion:
         # "How long is the power lead?" asks for no power
         if self.synonyms and self.asked.kind == "number" and not meant and named < len(cell_terms):
             return 0.0
-        return max(float(named), 0.9 * min(meant, 1)) / math.sqrt(len(cell_terms))
+        return max(float(named), 0.6 * min(meant, 1)) / math.sqrt(len(cell_terms))

@@ -196,7 +196,10 @@ def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, e
     """Yield the table of rows between strokes; its header is the first line, or in the text before the piece."""
     body = text.source or text.text
     opens = body.lstrip("\n").startswith(lines[0])
-    header = label_before(text.before)[1] if opens and _ends_with_row(text.before) else ""
+    goes_on = opens and _ends_with_row(text.before)
+    header = label_before(text.before)[1] if goes_on else ""
+    if goes_on and not header:  # the first row of the piece names no columns
+        return
     own = "" if header else lines[0].strip()
     labels = tuple(_split(header or lines[0]))
     rows = []

@@ -58,6 +58,8 @@ _NO_BOX = -1
 _RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SIGNED_NUMBER = late_re(r"[+\-\u2212]?[0-9]+[+\-\u2212]?")
 _MAX_COLUMNS, _MAX_SPAN = 1000, 1000  # as browsers have them
+_MAX_FILLING_CHARACTERS = 200  # of a cell that is repeated in the rows that it fills
+_NOT_TALL = (-1, 0)
 _HIDDEN = word_set("iframe noscript script style svg template title")
 _PARAGRAPHS = word_set(
     """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
@@ -190,6 +192,8 @@ class _PageText:
         self._in_terms = False  # whether a term of a definition list is not explained yet
         self._explains = False  # whether the next words are those of its explanation
         self._spans: list[dict[int, int]] = []  # of each, columns that other cells fill, and for how many rows
+        self._filling: list[dict[int, str]] = []  # of each, the words of such a cell that fills rows below
+        self._tall = _NOT_TALL  # the column and the parts before a cell that fills rows below, until it ends
         self._cell = ""  # the element of the cell that began last
         self._boxes: list[int] = []  # for each open element that may be a box, the headings before it, or _NO_BOX
         self._level = 0
@@ -240,6 +244,7 @@ class _PageText:
         elif tag == "table":
             self._cells.append(0)
             self._spans.append({})
+            self._filling.append({})
         elif tag in ("td", "th") and self._cells:
             self._begin_cell(tag, attributes)
         elif tag in _HEADINGS:
@@ -260,6 +265,7 @@ class _PageText:
         elif tag == "table" and self._cells:
             self._cells.pop()
             self._spans.pop()
+            self._filling.pop()
         elif tag == "tr" and self._cells and self._cells[-1] != _LAYOUT:
             self._end_row()
         elif tag in _HEADINGS:
@@ -411,23 +417,42 @@ class _PageText:
         if self._cells[-1] == _LAYOUT:
             self._widen("\n\n")
             return
-        spans, column = self._spans[-1], self._cells[-1]
-        while column < _MAX_COLUMNS and spans.get(column, 0):
-            spans[column] -= 1
-            self._next_cell(column)
-            column += 1
+        self._keep_tall()
+        column = self._fill(self._cells[-1])
         self._next_cell(column)
         width, height = (_span(attributes, name) for name in ("colspan", "rowspan"))
         for filled in range(column, column + width):
-            spans[filled] = height - (filled == column)  # what a wide cell fills beside it is of this row too
+            self._spans[-1][filled] = height - (filled == column)  # what a wide cell fills beside it is of this row too
+            self._filling[-1].pop(filled, None)
+        self._tall = (column, len(self.parts)) if height > 1 else _NOT_TALL
         self._cells[-1] = column + 1
 
     def _end_row(self) -> None:
+        self._keep_tall()
         spans, column = self._spans[-1], self._cells[-1]
-        for filled in list(spans):
-            if filled >= column and spans[filled]:
-                spans[filled] -= 1
+        column = self._fill(column) if any(at >= column and spans.get(at) for at in self._filling[-1]) else column
+        for filled in spans:
+            spans[filled] -= filled >= column and spans[filled] > 0
         self._cells[-1] = 0
+
+    def _keep_tall(self) -> None:
+        """Keep the words of a cell that ends and fills rows below."""
+        column, start = self._tall
+        text = "".join(self.parts[start:]).strip(" |\n") if column >= 0 else ""
+        if 0 < len(text) <= _MAX_FILLING_CHARACTERS and "\n" not in text:
+            self._filling[-1][column] = text
+        self._tall = _NOT_TALL
+
+    def _fill(self, column: int) -> int:
+        """Write the cells that those above or beside fill, with the words of those above; return the next column."""
+        spans = self._spans[-1]
+        while column < _MAX_COLUMNS and spans.get(column, 0):
+            spans[column] -= 1
+            self._next_cell(column)
+            if text := self._filling[-1].get(column, ""):
+                self._write(text)
+            column += 1
+        return column
 
     def _next_cell(self, column: int) -> None:
         """Write what separates a cell from the one before it, of which nothing may have been written."""

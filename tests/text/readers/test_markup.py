@@ -137,11 +137,25 @@ def test_a_table_with_a_heading_in_a_cell_places_text_and_a_table_within_it_has_
     assert document.text == "One\n\nFirst.\n\nKey | Use\na | b\n\nLast.\n\nSide"
 
 
+def test_the_words_of_a_tall_cell_stand_in_each_row_that_it_fills(make: Make) -> None:
+    rows = "<tr><th>Pump</th><th>Work</th><th>Fee</th></tr><tr><td rowspan='3'>Hydra</td><td>Seal</td><td>110</td></tr>"
+    rows += "<tr><td>Motor</td><td rowspan='2'>240</td></tr><tr><td>Valve</td></tr><tr><td>Delta</td><td>Seal</td><td>45</td></tr>"
+    document = only(make("a.html", f"<h1>T</h1><p>Text.</p><table>{rows}</table>"))
+    expected = [
+        "Pump | Work | Fee",
+        "Hydra | Seal | 110",
+        "Hydra | Motor | 240",
+        "Hydra | Valve | 240",
+        "Delta | Seal | 45",
+    ]
+    assert document.text.split("\n\n")[-1].split("\n") == expected
+
+
 def test_a_cell_that_is_empty_or_filled_by_another_keeps_its_place_in_the_row(make: Make) -> None:
     head = "<tr><th></th><th>A</th><th>B</th></tr><tr><td>x</td><td></td><td>2</td></tr>"
     spans = "<tr><td rowspan=2>y</td><td>1</td><td>3</td></tr><tr><td>4</td><td>5</td></tr><tr><td colspan=2>z</td><td>6</td></tr>"
     document = only(make("a.html", f"<h1>T</h1><p>Text.</p><table>{head}{spans}<tr><td>p<td>q<td>r</table>"))
-    rows = ["| | A | B", "x | | 2", "y | 1 | 3", "| | 4 | 5", "z | | 6", "p | q | r"]
+    rows = ["| | A | B", "x | | 2", "y | 1 | 3", "y | 4 | 5", "z | | 6", "p | q | r"]
     assert document.text.split("\n\n")[-1].split("\n") == rows
 
 
