@@ -24,7 +24,7 @@ from kgrag.llm.extractive.table_rows import Cell, Row, Table, joined_tables, rea
 __all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
 
 SHARE_RIGHT = 0.9
-"""Share of right answers among the development questions about tables that were answered this way."""
+"""Set by hand: in the end all of 61 answers from tables (130 questions) were right, of unseen tables fewer."""
 _MAX_LEFT = 1
 """Terms of a question that neither the row, its labels nor what is around the table may lack; no name is among them."""
 _MIN_COVERED = 0.55
