@@ -155,6 +155,16 @@ def test_of_several_tables_the_one_counts_that_has_the_words_of_the_question(que
 
 
 def test_a_part_of_a_table_whose_header_is_not_at_hand_has_no_columns():
-    rows = [f"Pump {at} | Work | {at} EUR" for at in range(4)]
-    text = EvidenceText(1, "chunk", "", "\n".join(rows[2:]), before="\n".join(rows[:2]) + "\n")
-    assert all(not table.begins for table in read_tables(text))
+    rows = [f"Pump {at} | Work | {at} EUR" for at in range(6)]
+    before = "\n".join(rows[:4]) + "\n"
+    assert not list(read_tables(EvidenceText(1, "chunk", "", "\n".join(rows[4:]), before=before)))
+    [table] = read_tables(
+        EvidenceText(1, "chunk", "", "\n".join(rows[4:]), before=f"Fees\nPump | Work | Fee\n{before}")
+    )
+    assert (table.labels, table.begins) == (("Pump", "Work", "Fee"), False)
+
+
+def test_a_list_is_none_where_rows_of_the_table_are_not_at_hand():
+    piece = {"number": 1, "kind": "chunk", "heading": "", "source": "", "text": FILTERS, "following": FILTERS}
+    prompt = Prompt("answering/answer", "", {"question": "Which filters fit the P-110?", "evidence": [piece]})
+    assert not ExtractiveModel().complete([prompt])[0].data.get("values")

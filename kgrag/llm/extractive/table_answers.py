@@ -148,6 +148,9 @@ def _cell_reply(asked: TableQuestion, tables: Sequence[Table], *, counted: bool 
     if len(values) == 1:
         return _reply(asked, best[0])
     if all(one.is_name for one in best) and len({one.cell.label for one in best}) == 1:
+        # rows that are not at hand may have it too
+        if not all(one.table.begins and one.table.ends for one in best):
+            return {}
         return _several(asked, list(values.values()))
     nearest = [{"evidence": one.table.number, "quote": one.row.line} for one in values.values()][:_MAX_NEAREST]
     reason = f"Rows of tables state different values: {', '.join(one.cell.text or 'none' for one in values.values())}."

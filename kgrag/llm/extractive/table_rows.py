@@ -12,7 +12,7 @@ from functools import cached_property
 import regex
 
 from kgrag.late_patterns import late_regex
-from kgrag.llm.extractive.evidence_sentences import EvidenceText, label_before
+from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import name_terms, terms
 
 __all__ = ["Cell", "Row", "Table", "is_wide_row", "joined_tables", "read_tables"]
@@ -197,7 +197,7 @@ def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, e
     body = text.source or text.text
     opens = body.lstrip("\n").startswith(lines[0])
     goes_on = opens and _ends_with_row(text.before)
-    header = label_before(text.before)[1] if goes_on else ""
+    header = _header_in(text.before) if goes_on else ""
     if goes_on and not header:  # the first row of the piece names no columns
         return
     own = "" if header else lines[0].strip()
@@ -212,6 +212,15 @@ def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, e
         rows.append(Row(line.strip(), tuple(Cell(label, _stated(cell)) for label, cell in pairs)))
     if rows and len(labels) > 1 and len(own) <= _MAX_HEADER_CHARACTERS:
         yield Table(text.number, own, labels, tuple(rows), begins, ends, around)
+
+
+def _header_in(before: str) -> str:
+    """Return the header of the table that a text ends with; "" where it may begin before the text."""
+    lines = before.rstrip().split("\n")
+    at = len(lines)
+    while at and _is_row(lines[at - 1]):
+        at -= 1
+    return lines[at] if at else ""
 
 
 def _split(line: str) -> list[str]:
