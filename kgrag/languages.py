@@ -127,7 +127,22 @@ _ASKING = MappingProxyType(
         for word in text.split()
     }
     | dict.fromkeys(
-        (f"was {verb}" for verb in "ist sind bedeutet heißt macht kostet kosten gilt passiert enthält gehört".split()),
+        (
+            f"was {verb}"
+            for verb in [
+                "ist",
+                "sind",
+                "bedeutet",
+                "heißt",
+                "macht",
+                "kostet",
+                "kosten",
+                "gilt",
+                "passiert",
+                "enthält",
+                "gehört",
+            ]
+        ),
         "de",
     )
     | dict.fromkeys(("qu est", "que signifie", "que fait", "est ce"), "fr")
