@@ -31,6 +31,7 @@ from kgrag.answering.source_sentences import (
 )
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
+from kgrag.languages import language_of
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
@@ -313,8 +314,9 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
 
 
 def _unknown_text(question: str, hits: Sequence[Hit]) -> str:
-    """Return that there is no answer, in the language of the question where the evidence has it, too."""
-    rules = question_language(language_to_answer_in(question, [hit.text for hit in hits]))
+    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
+    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
+    rules = question_language(language)
     return rules.unknown if rules else UNKNOWN
 
 
