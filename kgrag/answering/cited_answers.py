@@ -17,18 +17,11 @@ from dataclasses import dataclass, replace
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
-from kgrag.answering.source_sentences import (
-    Carried,
-    EvidencePiece,
-    Quote,
-    SourceChunk,
-    chunk_before,
-    cited,
-    evidence_of,
-)
+from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.languages import language_of
@@ -231,7 +224,7 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | No
     pairs: set[str] = set()
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
-        heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
+        heading = " ".join(piece.sections.split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": _shown_once(piece, pairs)}
         sources = _source_texts(piece)
         unseen = [text for text in (*sources, *_led_to(piece)) if text not in shown]
