@@ -124,10 +124,14 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
 
     pieces, asked = variables["evidence"], str(variables["question"])
     texts = [_evidence_text(piece) for piece in pieces]
+    if any(piece.get("in_order") for piece in pieces):  # whole tables, to which nothing but their rows is asked
+        return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_table_answer(asked, texts)
+    of_tables = {} if found else read_table_answer(asked, texts)
+    whole_tables = of_tables.pop("whole_tables", [])
+    found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
         found = {"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness)
@@ -135,7 +139,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
-    return found | ({"look_up": look_up} if look_up else {})
+    return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
 
 def _without_step(found: Mapping[str, Any], step: str) -> dict[str, Any]:
