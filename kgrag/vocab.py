@@ -89,12 +89,12 @@ AUDIT = _Namespace(
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
     # what a query graph speaks of
-    "Aggregate Call Comparison Problem Request Selection Use Variable "
-    "bound constant datatype family form function kind name object operator predicate role "
+    "Aggregate Call Comparison IdleMinus IllTyped Offer Problem Request Selection UndoneOptional Use Variable "
+    "bound constant datatype example family form function kind name object operator predicate reach role "
     "scope separate service subject together type variable "
     # an ontology graph's and a data graph's statements about the query's terms
-    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances instead "
-    "remedy repeats unused within",
+    "Class Datatype DatatypeProperty Deprecated Misfit ObjectProperty Property absent disjoint incompatible instances "
+    "instead remedy repeats unused within",
 )
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
@@ -135,8 +135,8 @@ RDFS = _Namespace(
 OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
-    "Thing disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf inverseOf "
-    "members onDatatype oneOf sameAs unionOf versionIRI versionInfo",
+    "Thing deprecated disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf "
+    "inverseOf members onDatatype oneOf sameAs unionOf versionIRI versionInfo",
 )
 XSD = _Namespace(
     "http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear gYearMonth"

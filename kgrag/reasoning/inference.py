@@ -35,8 +35,8 @@ from kgrag.late_patterns import late_re
 from kgrag.model import GraphDraft, Term, plain
 from kgrag.ports import TripleStore, Workbench
 from kgrag.reasoning.reachability import reachable
-from kgrag.reasoning.value_spaces import DATATYPES, is_value_of
 from kgrag.resources import closest
+from kgrag.store.value_spaces import DATATYPES, is_value_of
 from kgrag.vocab import KG, OWL, RDF, RDFS, Names, local_name
 
 __all__ = [

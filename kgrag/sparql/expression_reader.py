@@ -30,6 +30,7 @@ _ARGUMENTS = {
     **dict.fromkeys(("COALESCE", "CONCAT"), (0, _MANY_ARGUMENTS)),
     **{"BNODE": (0, 1), "REGEX": (2, 3), "REPLACE": (3, 4), "SUBSTR": (2, 3)},
 }
+_CATCHING = frozenset({"BOUND", "COALESCE", "IF"})
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _RELATIONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
 
@@ -50,6 +51,7 @@ class ExpressionParts:
     """The variables, comparisons, functions and aggregates of an expression.
 
     ``distinct`` are the beginnings of aggregates with DISTINCT; ``joins`` are the variables of each comparison or call.
+    ``operators`` are ``||``, ``&&`` and ``!`` with their places, ``lists`` the places of lists after IN.
     """
 
     used: list[Used] = field(default_factory=list)
@@ -57,9 +59,31 @@ class ExpressionParts:
     functions: list[str] = field(default_factory=list)
     aggregates: list[tuple[str, int, int]] = field(default_factory=list)
     distinct: set[int] = field(default_factory=set)
+    operators: list[tuple[str, int]] = field(default_factory=list)
+    lists: list[tuple[int, int]] = field(default_factory=list)
     joins: list[tuple[Variable, ...]] = field(default_factory=list)
     aggregated: bool = False
     harmless: bool = False
+
+    @property
+    def denies(self) -> bool:
+        """Whether something in it is denied by ``!``."""
+        return any(operator == "!" for operator, _ in self.operators)
+
+    def needed(self) -> tuple[Variable, ...]:
+        """Return variables without a value of which the expression is an error or false, as far as that is plain.
+
+        Each alternative of ``||`` has to use one. A function that takes an error for an answer leaves all open.
+        """
+        kinds = {operator for operator, _ in self.operators}
+        if not _CATCHING.isdisjoint(self.functions) or kinds >= {"!", "&&"}:
+            return ()
+        ends = [place for operator, place in self.operators if operator == "||"]
+        parts: dict[Variable, set[int]] = {}
+        for used in self.used:
+            if not any(start <= used.start < end for start, end in self.lists):
+                parts.setdefault(used.variable, set()).add(sum(place < used.start for place in ends))
+        return tuple(variable for variable, found in parts.items() if len(found) == len(ends) + 1)
 
 
 @dataclass(slots=True)
@@ -79,7 +103,7 @@ class Expressions(Terms):
     def __init__(self, text: str, limits: Limits) -> None:
         super().__init__(text, limits)
         self.reading = ExpressionParts()
-        self.filters: list[Filter] = []
+        self.filters: list[tuple[Filter, Group]] = []
         self.joins: list[tuple[Variable, ...]] = []
         self.functions: dict[str, None] = {}
         self.wanted: list[Wanted] = []
@@ -113,7 +137,9 @@ class Expressions(Terms):
         variables = tuple(dict.fromkeys(used.variable for used in reading.used))
         place, context = self.place(start, self.last), self.group.context
         comparisons, functions = tuple(reading.comparisons), tuple(reading.functions)
-        self.filters.append(Filter(clause, variables, comparisons, functions, place, context))
+        needed = reading.needed() if clause == "FILTER" else ()
+        kept = Filter(clause, variables, comparisons, functions, place, context, needed, denies=reading.denies)
+        self.filters.append((kept, self.group))
         self.joins += reading.joins
         return reading
 
@@ -143,6 +169,7 @@ class Expressions(Terms):
         """Read an expression; return its term where it is nothing but one."""
         node = self._relation()
         while self.kind in ("||", "&&"):
+            self.reading.operators.append((self.kind, self.start))
             self.advance()
             self._relation()
             node = None
@@ -171,7 +198,9 @@ class Expressions(Terms):
     def _membership(self, left: Node | None, start: int) -> None:
         operator = "not in" if self.take_word("NOT") else "in"
         self.need_word("IN", "before a list")
+        listed = self.start
         nodes = [node for node in self.arguments() if node is not None]
+        self.reading.lists.append((listed, self.last))
         constants = tuple(node.term for node in nodes if isinstance(node.term, ox.NamedNode | ox.Literal))
         if left is not None and isinstance(left.term, Variable) and constants:
             place = self.place(start, self.last)
@@ -197,6 +226,7 @@ class Expressions(Terms):
     def _unary(self) -> Node | None:
         denied = False
         while self.take("!"):
+            self.reading.operators.append(("!", self.last))
             denied = True
         sign, start = self.kind, self.start
         if sign not in ("+", "-"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyoxigraph as ox
 
 from kgrag.sparql.expression_reader import Expressions
@@ -18,6 +20,16 @@ _VERBS = frozenset({"variable", "name", "iri", "(", "^", "!"})
 _NO_TRIPLE = "a reifier or an annotation comes after a path, which makes no single triple"
 
 
+@dataclass(frozen=True, slots=True)
+class Subtraction:
+    """A MINUS, to be settled once the group that it is in is read to the end; ``before``: what had a value by then."""
+
+    outer: Group
+    before: dict[str, None]
+    inner: Group
+    span: tuple[int, int]
+
+
 class Patterns(Expressions, Paths):
     """Reads groups of patterns."""
 
@@ -26,6 +38,7 @@ class Patterns(Expressions, Paths):
         self.patterns: list[Pattern] = []
         self.lonely: set[int] = set()
         self.uses_service = False
+        self.minuses: list[Subtraction] = []
 
     def sub_select(self) -> None:
         """Read a SELECT inside a group; the reader of queries knows how."""
@@ -90,11 +103,11 @@ class Patterns(Expressions, Paths):
 
     def _keyword(self) -> None:
         if self.take_word("OPTIONAL"):
-            self._joined("optional")
+            self.group.receive(self.inside("optional"), optional=True)
         elif self.take_word("LATERAL"):
             self._joined("lateral")
         elif self.take_word("MINUS"):
-            self.inside("minus")
+            self._minus()
         elif self.take_word("FILTER"):
             self.want(self.constraint("FILTER"), "FILTER", self.group)
         elif self.take_word("BIND"):
@@ -114,17 +127,22 @@ class Patterns(Expressions, Paths):
 
     def _union(self) -> None:
         outer, number = self.group, self.scope("union").number
-        outer.visible.update(self.inside("union", number=number).visible)
+        outer.receive(self.inside("union", number=number))
         if not self.word.startswith("UNION"):
             self.lonely.add(number)
         branch = 0
         while self.take_word("UNION"):
             branch += 1
-            outer.visible.update(self.inside("union", number=number, branch=branch).visible)
+            outer.receive(self.inside("union", number=number, branch=branch))
 
     def _joined(self, kind: str) -> None:
-        group = self.inside(kind)
-        self.group.visible.update(group.visible)
+        self.group.receive(self.inside(kind))
+
+    def _minus(self) -> None:
+        outer, before, start = self.group, dict(self.group.visible), self.last - len("MINUS")
+        inner = self.inside("minus")
+        if not outer.hidden:  # in EXISTS, variables from outside have values that aren't seen here
+            self.minuses.append(Subtraction(outer, before, inner, (start, self.last)))
 
     def _variable_or_iri(self, where: str) -> Node:
         return self.variable() if self.kind == "variable" else self.iri(f"or a variable {where}")

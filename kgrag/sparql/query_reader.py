@@ -10,8 +10,9 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.expression_reader import Wanted
+from kgrag.sparql.pattern_reader import Subtraction
 from kgrag.sparql.selection_reader import Column, Selections
-from kgrag.sparql.syntax import Aggregate, Filter, Inline, Limits, Pattern, Query, Scope, Selected, Use, Variable
+from kgrag.sparql.syntax import Aggregate, Filter, Inline, Limits, Minus, Pattern, Query, Scope, Selected, Use, Variable
 from kgrag.sparql.term_reader import DEFAULT_PREFIXES, Group, Selection
 
 __all__ = ["QueryReader", "read"]
@@ -23,7 +24,7 @@ _UPDATES = {
     **dict.fromkeys(("ADD", "MOVE", "COPY"), ("SILENT", "GRAPH", "DEFAULT", "iri", "name")),
     **{"LOAD": ("SILENT", "iri", "name"), "WITH": ("iri", "name")},
 }
-_Item = TypeVar("_Item", Aggregate, Pattern, Filter, Inline, Use)
+_Item = TypeVar("_Item", Aggregate, Pattern, Filter, Inline, Minus, Use)
 
 
 def read(text: str, *, limits: Limits | None = None, prefixes: Mapping[str, str] | None = None) -> Query:
@@ -56,6 +57,11 @@ def read(text: str, *, limits: Limits | None = None, prefixes: Mapping[str, str]
         raise InvalidSPARQL(
             f"the query is nested too deep to be read (limit {limits.depth}). Write it flatter."
         ) from None
+
+
+def _settled(kept: Filter, group: Group) -> Filter:
+    """Note which variables that a FILTER needs only an OPTIONAL of its group gives a value."""
+    return replace(kept, perhaps=tuple(each for each in kept.needed if each.name in group.perhaps))
 
 
 class QueryReader(Selections):
@@ -193,7 +199,8 @@ class QueryReader(Selections):
             selected=tuple(columns),
             columns=self.columns,
             where=self.where,
-            filters=self._grouped(self.filters),
+            filters=self._grouped([_settled(kept, group) for kept, group in self.filters]),
+            minuses=self._grouped([self._subtracted(each) for each in self.minuses]),
             uses=self._grouped(uses),
             inline=self._grouped(self.inline),
             bound=frozenset(self.given),
@@ -204,6 +211,12 @@ class QueryReader(Selections):
             uses_service=self.uses_service,
             triple_terms=self.triple_terms,
         )
+
+    def _subtracted(self, each: Subtraction) -> Minus:
+        inside = each.inner.visible
+        shared = tuple(name for name in inside if name in each.before)
+        later = tuple(name for name in inside if name in each.outer.visible and name not in each.before)
+        return Minus(self.place(*each.span), shared, later, each.outer.context)
 
     def _grouped(self, items: list[_Item]) -> tuple[_Item, ...]:
         """Call a union of one branch a group, which isn't known before its end."""

@@ -67,7 +67,7 @@ class Selections(Patterns):
         selected = self.where_and_modifiers(columns, selection)
         self.selections.pop()
         self.group = outer
-        outer.visible.update(dict.fromkeys(one.name for one in selected))
+        outer.receive(Group(visible=dict.fromkeys(one.name for one in selected)))
         self.joins.append(tuple(self.scoped(one.name) for one in selected))
 
     def select_clause(self, selection: Selection) -> list[Column] | None:
@@ -148,7 +148,7 @@ class Selections(Patterns):
             self.group, before = tail, self.group
             self.data_block()
             self.group = before
-        where.visible.update(tail.visible)
+        where.receive(tail)
         if scene.grouped is None and selection.aggregates:
             scene.grouped = {}
         scene.after.visible = where.visible if scene.grouped is None else {**scene.grouped, **tail.visible}

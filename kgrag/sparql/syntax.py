@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ __all__ = [
     "Filter",
     "Inline",
     "Limits",
+    "Minus",
     "Pattern",
     "Place",
     "Problem",
@@ -25,6 +26,7 @@ __all__ = [
     "Term",
     "Use",
     "Variable",
+    "unless",
 ]
 
 
@@ -104,8 +106,13 @@ class Pattern:
 
     @property
     def unless(self) -> tuple[Scope, ...]:
-        """The context without the scopes that only group: what the pattern's holding depends on."""
-        return tuple(scope for scope in self.context if scope.kind not in _GROUPING)
+        """What the pattern's holding depends on."""
+        return unless(self.context)
+
+
+def unless(context: Sequence[Scope]) -> tuple[Scope, ...]:
+    """Return a context without the scopes that only group: what the holding of what is in it depends on."""
+    return tuple(scope for scope in context if scope.kind not in _GROUPING)
 
 
 _GROUPING = frozenset({"group", "graph", "service", "subselect"})
@@ -162,13 +169,33 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One constraint of FILTER or HAVING (``clause``); patterns in an EXISTS of it are among the query's patterns."""
+    """One constraint of FILTER or HAVING (``clause``); patterns in an EXISTS of it are among the query's patterns.
+
+    ``needed`` are variables without which it cannot hold, ``perhaps`` those of them that only an OPTIONAL beside it
+    gives a value. ``denies``: it has ``!``, so that a comparison in it may be one that must not hold.
+    """
 
     clause: str
     variables: tuple[Variable, ...]
     comparisons: tuple[Comparison, ...]
     functions: tuple[str, ...]
     place: Place
+    context: tuple[Scope, ...] = ()
+    needed: tuple[Variable, ...] = ()
+    perhaps: tuple[Variable, ...] = ()
+    denies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """One MINUS: the names of the variables in it that what stands before it gives a value, or only what follows.
+
+    One that shares no variable with what stands before it takes nothing away (SPARQL 1.1, section 8.3.2).
+    """
+
+    place: Place
+    shared: tuple[str, ...]
+    later: tuple[str, ...]
     context: tuple[Scope, ...] = ()
 
 
@@ -252,6 +279,7 @@ class Query:
     columns: Place | None = None
     where: Place | None = None
     filters: tuple[Filter, ...] = ()
+    minuses: tuple[Minus, ...] = ()
     uses: tuple[Use, ...] = ()
     inline: tuple[Inline, ...] = ()
     bound: frozenset[Variable] = frozenset()

@@ -45,13 +45,22 @@ class Node(NamedTuple):
 class Group:
     """A group of the text while it is read: what it gives values to, and which group around it can be seen from it.
 
-    ``hidden``: its values don't leave it (MINUS, EXISTS, a template).
+    ``hidden``: its values don't leave it (MINUS, EXISTS, a template). ``perhaps``: names that
+    only an OPTIONAL gives one.
     """
 
     context: tuple[Scope, ...] = ()
     sees: Group | None = None
     visible: dict[str, None] = field(default_factory=dict)
     hidden: bool = False
+    perhaps: set[str] = field(default_factory=set)
+
+    def receive(self, inner: Group, *, optional: bool = False) -> None:
+        """Have the values that a group inside it gives."""
+        new = inner.visible.keys() - self.visible.keys()
+        self.perhaps -= set() if optional else inner.visible.keys() - inner.perhaps
+        self.perhaps |= new if optional else new & inner.perhaps
+        self.visible.update(inner.visible)
 
     def reaches(self, name: str) -> bool:
         """Return whether a variable of this name has a value here."""
@@ -118,6 +127,7 @@ class Terms(Scanner):
         node = Node(self.scoped(name), self.start, self.end)
         if gives:
             self.group.visible[name] = None
+            self.group.perhaps.discard(name)
             if not self.group.hidden:
                 self.given.add(self.scoped(name))
         self.advance()

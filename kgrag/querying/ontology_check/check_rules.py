@@ -4,7 +4,8 @@ A rule is one ``.rq`` file, ours in ``queries/obqc/`` or a user's own. Its heade
 ``severity`` (error, warning, info or refused), ``Problem``, ``Repair`` and ``message``; the last two are jinja2
 templates with single braces that the SELECT's variables fill. Further lines are optional: ``profiles`` (default),
 ``place`` (where the finding points: predicate, subject, object or term) and ``witness`` (a question of
-``queries/obqc_data`` whose parameters are variables of the rule; when the answer is yes, the finding is only an info).
+``queries/obqc_data`` whose parameters are variables of the rule; when the answer is yes, the finding is only an info),
+``about`` (a class such as Offer: the rule runs only where the graphs of the check have something of it).
 A rule takes the graphs that it declares as parameters: ``query``, ``ontology``, ``data``; one that declares ``data``
 runs only when there are data.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import jinja2
 import jinja2.meta
+import pyoxigraph as ox
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kgrag.errors import InputError, InvalidSPARQL, QueryParameterError
@@ -30,6 +32,7 @@ from kgrag.querying.ontology_check.ontology_graph import ONTOLOGY
 from kgrag.querying.ontology_check.query_graph import QUERY
 from kgrag.resources import folder
 from kgrag.sparql.gate import check_query
+from kgrag.vocab import CHECK
 
 __all__ = ["SEVERITIES", "Rule", "chosen", "own_rules", "read_rule", "shipped_rules", "violations"]
 
@@ -52,6 +55,7 @@ class Rule:
     place: str = "predicate"
     witness: str = ""
     needs_data: bool = False
+    about: ox.NamedNode | None = None
 
 
 @cache
@@ -105,6 +109,7 @@ def read_rule(path: Path) -> Rule:
         place=head.get("place", "predicate"),
         witness=head.get("witness", ""),
         needs_data="data" in declared,
+        about=ox.NamedNode(CHECK.prefix + head["about"]) if head.get("about") else None,
     )
 
 

@@ -32,13 +32,13 @@ from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.querying.ontology_check.query_graph import QueryGraph, parts, query_graph, syntax_graph
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Edit, Pattern, Place, Query
-from kgrag.vocab import CHECK
+from kgrag.vocab import CHECK, RDF
 
 __all__ = ["Options", "examine"]
 
 Profile = Literal["default", "paper"]
 Row = dict[str, Term | None]
-_QUOTED = frozenset({"o", "term", "constant"})
+_QUOTED = frozenset({"o", "term", "constant", "retyped", "example"})
 _HEAD = ("iri-output", "subject-output")
 
 
@@ -66,6 +66,7 @@ class _Session:
     view: DataView | None
     graph: QueryGraph
     names: TermNames
+    kinds: frozenset[Term] = frozenset()
 
 
 def examine(
@@ -84,7 +85,7 @@ def examine(
         message = re.sub(r"^line \d+, column \d+(?::| )\s*", "", str(error))
         graph = syntax_graph(message, _place(error, str(query)))
         scratch.fill(graph.quads)
-        session = _Session(options, None, graph, TermNames({}, {}, {}))
+        session = _Session(options, None, graph, TermNames({}, {}, {}), _kinds(graph.quads))
         return Check(query=str(query), findings=_findings(session, scratch, rules))
     graph = query_graph(asked)
     terms = terms_of(asked)
@@ -96,9 +97,16 @@ def examine(
             graph.mends |= _respelt(asked, quad, data)
     if view is not None and view.run is not None and not parts(asked):
         data += _fan_outs(asked, graph, view)
-    scratch.fill([*graph.quads, *about.quads, *data])
-    session = _Session(options, view, graph, TermNames(asked.prefixes, graph.shown, about.alternatives))
+    quads = [*graph.quads, *about.quads, *data]
+    scratch.fill(quads)
+    names = TermNames(asked.prefixes, graph.shown, about.alternatives)
+    session = _Session(options, view, graph, names, _kinds(quads))
     return Check(query=asked.text, findings=_findings(session, scratch, rules), read=asked)
+
+
+def _kinds(quads: Sequence[ox.Quad]) -> frozenset[Term]:
+    """Return the classes of what the graphs of a check speak of."""
+    return frozenset(quad.object for quad in quads if quad.predicate == RDF.type)
 
 
 def _fan_outs(query: Query, graph: QueryGraph, view: DataView) -> Iterator[ox.Quad]:
@@ -133,7 +141,7 @@ def _findings(session: _Session, scratch: Scratch, rules: Sequence[Rule]) -> tup
     found: dict[tuple[object, ...], Finding] = {}
     groups: list[tuple[tuple[object, ...], list[ox.NamedNode]]] = []
     for rule in rules:
-        if rule.needs_data and session.view is None:
+        if (rule.needs_data and session.view is None) or (rule.about and rule.about not in session.kinds):
             continue
         table = violations(scratch, rule)
         for values in table.rows:
@@ -155,7 +163,7 @@ def _finding(session: _Session, rule: Rule, row: Row) -> Finding:
     names = session.names
     texts = {name: (names.constant if name in _QUOTED else names.term)(term) for name, term in row.items()}
     severity, hint = _severity(session, rule, row)
-    subject, predicate, value = f"?{texts['varname']}" if "varname" in texts else "", "", ""
+    subject, predicate, value = f"?{texts['varname']}" if "varname" in texts else "", "", texts.get("term", "")
     if pattern is not None:
         terms = (session.graph.term(end) for end in (pattern.subject, pattern.predicate, pattern.object))
         subject, predicate, value = (names.constant(term) for term in terms)
@@ -176,11 +184,12 @@ def _finding(session: _Session, rule: Rule, row: Row) -> Finding:
 
 
 def _where(session: _Session, rule: Rule, row: Row, pattern: Pattern | None) -> Place:
-    if pattern is None:
-        nodes = (term for term in row.values() if isinstance(term, ox.NamedNode))
-        return next((session.graph.places[node] for node in nodes if node in session.graph.places), Place(0, 0, 1, 1))
+    nodes = [term for term in row.values() if isinstance(term, ox.NamedNode) and term in session.graph.places]
+    if nodes or pattern is None:
+        return session.graph.places[nodes[0]] if nodes else Place(0, 0, 1, 1)
     if rule.place == "term":
-        number = 0 if session.graph.term(pattern.subject) == row.get("term") else 2
+        ends = (pattern.subject, pattern.predicate, pattern.object)
+        number = next((place for place, end in enumerate(ends) if session.graph.term(end) == row.get("term")), 2)
     else:
         number = ("subject", "predicate", "object").index(rule.place)
     return pattern.places[number]
@@ -192,13 +201,15 @@ def _severity(session: _Session, rule: Rule, row: Row) -> tuple[str, str]:
         return ("error" if severity != "refused" else severity), ""
     if rule.id in _HEAD:
         return session.options.head, ""
-    if severity != "refused" and any(session.graph.patterns[node].unless for node in _about(session, row)):
+    weak = any(term in session.graph.weak for term in row.values())
+    if severity not in ("refused", "info") and (
+        weak or any(session.graph.patterns[node].unless for node in _about(session, row))
+    ):
         severity = SEVERITIES[max(0, SEVERITIES.index(severity) - 1)]
     if rule.witness and session.view is not None:
         values = {name: row[name] for name in describe(f"obqc_data/{rule.witness}").parameters}
-        if all(isinstance(value, ox.NamedNode) for value in values.values()) and session.view.ask(
-            rule.witness, **values
-        ):
+        known = all(isinstance(value, ox.NamedNode | ox.Literal) for value in values.values())
+        if known and session.view.ask(rule.witness, **values):
             return "info", "The data have such triples, so the query may be right nevertheless."
     return severity, ""
 

@@ -21,6 +21,7 @@ from kgrag.querying.ontology_check.class_expressions import ANYTHING, Expression
 from kgrag.querying.ontology_check.data_hints import class_hint, property_hint
 from kgrag.querying.ontology_check.ontology_graph import value_kind, within
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
+from kgrag.querying.ontology_check.query_constants import offers
 from kgrag.querying.ontology_check.query_graph import parts
 from kgrag.querying.ontology_check.repairs import applied, lengthened, turned
 from kgrag.sparql.syntax import Edit, Pattern, Query, Variable
@@ -84,12 +85,16 @@ class _Advisor:
     joined: int = 0
 
     def advised(self, finding: Finding) -> Finding:
-        if finding.rule in _HEAD:
-            return self._with_hint(finding, self._readable(finding))
+        of_rules = {
+            **dict.fromkeys(_HEAD, self._readable),
+            **dict.fromkeys(_OF_DATA, self._in_the_data),
+            "disconnected": self._join,
+            "undefined-offer": self._nearest_offered,
+        }
+        if finding.rule in of_rules:
+            return self._with_hint(finding, of_rules[finding.rule](finding))
         if finding.rule == "undeclared-prefix":
             return self._with_prefix(finding)
-        if finding.rule == "disconnected" or finding.rule in _OF_DATA:
-            return self._with_hint(finding, (self._in_the_data if finding.rule in _OF_DATA else self._join)(finding))
         span = (finding.start, finding.end)
         patterns = (each for each in self.read.patterns if span in {(place.start, place.end) for place in each.places})
         pattern = next(patterns, None)
@@ -132,6 +137,14 @@ class _Advisor:
             return self._listed("Nearest", nearest_terms(index, pattern.predicate.value, index.kinds))
         if finding.rule in ("undefined-class", "property-as-class") and isinstance(pattern.object, ox.NamedNode):
             return self._listed("Nearest", nearest_terms(index, pattern.object.value, index.classes))
+        return ""
+
+    def _nearest_offered(self, finding: Finding) -> str:
+        verbs = {pattern.predicate for pattern in self.read.patterns}
+        for offer in offers(self.read):
+            if offer.place.start == finding.start and self.names.iri(offer.term.value) == finding.object:
+                known = self.index.kinds if offer.variable in verbs else self.index.classes
+                return self._listed("Nearest", nearest_terms(self.index, offer.term.value, known))
         return ""
 
     def _listed(self, what: str, names: Iterable[str]) -> str:

@@ -11,6 +11,9 @@ statement                    meaning
 ``a check:Class``            defined or standard; ``a check:Datatype``: a range of literals, with ``check:family``
 ``check:incompatible``       between two classes or ranges, both ways: nothing can lie in both
 ``check:within``             class -> class or alternatives that it is a subclass of (or equal to)
+``a check:Deprecated``       a term of the query that should not be used; ``check:instead``: what took its place
+``a check:Misfit``           ``check:predicate``, ``check:constant``: a literal that is no value of its range;
+                             ``check:instead``: the same text as a value of it
 ``check:disjoint``           between two types of the query: declared disjoint, also through superclasses
 ===========================  ========================================================================================
 
@@ -21,7 +24,7 @@ direction and takes every other pair for disjoint (OBQC section 3.3); a named su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -29,7 +32,9 @@ import pyoxigraph as ox
 
 from kgrag.querying.ontology_check.class_expressions import ANY_LITERAL, ANYTHING, Expression, family
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
-from kgrag.sparql.syntax import Query
+from kgrag.querying.ontology_check.query_constants import offered_classes, offered_properties, offers
+from kgrag.sparql.syntax import Query, Variable
+from kgrag.store.value_spaces import is_value_of
 from kgrag.vocab import CHECK, OWL, PREFIXES, RDF, RDFS, digest
 
 __all__ = [
@@ -92,10 +97,15 @@ class QueryTerms:
 
     properties: tuple[str, ...]
     classes: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    literals: tuple[tuple[str, ox.Literal], ...] = ()
 
 
 def terms_of(query: Query) -> QueryTerms:
-    """Return the properties and classes that the patterns of a query name."""
+    """Return the properties and classes that a query names, also by VALUES or a FILTER.
+
+    ``others`` are the IRIs in any place of a pattern, ``literals`` those in the place of a property's object.
+    """
     properties: dict[str, None] = {}
     classes: dict[str, None] = {}
     for pattern in query.patterns:
@@ -103,7 +113,25 @@ def terms_of(query: Query) -> QueryTerms:
             properties[pattern.predicate.value] = None
             if pattern.predicate == RDF.type and isinstance(pattern.object, ox.NamedNode):
                 classes[pattern.object.value] = None
-    return QueryTerms(tuple(properties), tuple(classes))
+    properties |= dict.fromkeys(offered_properties(query))
+    classes |= dict.fromkeys(offered_classes(query))
+    ends = dict.fromkeys(end for each in query.patterns for end in (each.subject, each.object))
+    others = tuple(end.value for end in ends if isinstance(end, ox.NamedNode))
+    return QueryTerms(tuple(properties), tuple(classes), others, tuple(dict.fromkeys(_literals(query))))
+
+
+def _literals(query: Query) -> Iterator[tuple[str, ox.Literal]]:
+    """Yield (property, literal) for what stands, or is offered to the variable, in the place of its object."""
+    offered: dict[Variable, list[ox.Literal]] = {}
+    for each in offers(query):
+        if isinstance(each.term, ox.Literal) and not each.compared:
+            offered.setdefault(each.variable, []).append(each.term)
+    for pattern in query.patterns:
+        if isinstance(pattern.predicate, ox.NamedNode) and not pattern.free_object:
+            value = pattern.object
+            literals = [value] if isinstance(value, ox.Literal) else []
+            literals += offered.get(value, ()) if isinstance(value, Variable) else ()
+            yield from ((pattern.predicate.value, literal) for literal in literals)
 
 
 def value_kind(index: OntologyIndex, name: str) -> str:
@@ -155,7 +183,36 @@ def ontology_graph(index: OntologyIndex, terms: QueryTerms, *, allowed: Sequence
         if name in index.classes or name in CLASSES or _passes(name, allowed):
             graph.add(name, RDF.type, CHECK.Class)
     _relations(graph, index, wanted, terms.classes)
+    _misfits(graph, index, terms)
+    _deprecated(graph, index, dict.fromkeys((*terms.properties, *terms.classes, *terms.others)))
     return graph
+
+
+def _deprecated(graph: OntologyGraph, index: OntologyIndex, names: Iterable[str]) -> None:
+    for name in names:
+        if name in index.deprecated:
+            graph.add(name, RDF.type, CHECK.Deprecated)
+            for instead in index.deprecated[name][:1]:
+                graph.add(name, CHECK.instead, ox.NamedNode(instead))
+
+
+def _misfits(graph: OntologyGraph, index: OntologyIndex, terms: QueryTerms) -> None:
+    for number, (name, literal) in enumerate(terms.literals):
+        expression = index.range(name)
+        if expression == ANYTHING or not is_value_of(literal, literal.datatype):
+            continue
+        datatypes = [[ox.NamedNode(each) for each in alternative] for alternative in expression]
+        if any(all(is_value_of(literal, each) for each in alternative) for alternative in datatypes):
+            continue
+        node = f"urn:kgrag:check:misfit:{number:06}"
+        graph.add(node, RDF.type, CHECK.Misfit)
+        graph.add(node, CHECK.predicate, ox.NamedNode(name))
+        graph.add(node, CHECK.constant, literal)
+        for datatype in (each for alternative in datatypes for each in alternative[:1] if each != RDF.langString):
+            retyped = ox.Literal(literal.value, datatype=datatype)
+            if is_value_of(retyped, datatype):
+                graph.add(node, CHECK.instead, retyped)
+                break
 
 
 def _passes(name: str, allowed: Sequence[str]) -> bool:

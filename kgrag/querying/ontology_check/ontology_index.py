@@ -27,6 +27,14 @@ __all__ = ["OntologyIndex", "build_index"]
 _SCHEMA = ("http://schema.org/", "https://schema.org/")
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _LABELS = (RDFS.label, ox.NamedNode(f"{_SKOS}prefLabel"), ox.NamedNode(f"{_SKOS}altLabel"))
+_DEPRECATED_KINDS = (f"{OWL.prefix}DeprecatedClass", f"{OWL.prefix}DeprecatedProperty")
+_TERM_STATUS = ox.NamedNode("http://www.w3.org/2003/06/sw-vocab-status/ns#term_status")
+_OUTDATED = ("archaic", "deprecated")
+_SUCCESSORS = [
+    ox.NamedNode("http://purl.org/dc/terms/isReplacedBy"),
+    ox.NamedNode("http://purl.obolibrary.org/obo/IAO_0100001"),
+    *(ox.NamedNode(f"{space}supersededBy") for space in _SCHEMA),
+]
 _VANN = "http://purl.org/vocab/vann/preferredNamespace"
 _SHACL = "http://www.w3.org/ns/shacl#"
 _KINDS = {
@@ -48,7 +56,8 @@ class OntologyIndex:
 
     ``kinds`` has for each property "object", "datatype", "annotation", "" (no kind stated) or several of them joined
     by a space. ``overlaps`` are the members of a union that a class is stated to lie within. ``mentioned`` are all IRIs
-    that are subject or object in the ontology. ``imports`` are ontologies that are not part of what was read.
+    that are subject or object in the ontology. ``deprecated`` has what took the place of each such term.
+    ``imports`` are ontologies that are not part of what was read.
     """
 
     identity: str
@@ -66,6 +75,7 @@ class OntologyIndex:
     prefixes: Mapping[str, str]
     mentioned: frozenset[str]
     imports: tuple[str, ...] = ()
+    deprecated: Links = field(default_factory=dict)
     triples: int = 0
     memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -147,7 +157,7 @@ class OntologyIndex:
             raise ValueError(f"this is no ontology index: {error!r}") from error
 
 
-_LINKS = ("parents", "disjoint", "overlaps", "superproperties", "inverses", "labels")
+_LINKS = ("deprecated", "parents", "disjoint", "overlaps", "superproperties", "inverses", "labels")
 
 
 def _tuples(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -188,6 +198,7 @@ def build_index(triples: Iterable[ox.Triple], *, identity: str = "") -> Ontology
         labels=_labels(statements),
         prefixes=_prefixes(statements),
         mentioned=mentioned,
+        deprecated=_deprecated(statements),
         imports=tuple(sorted({value for _, value in statements.named_pairs(OWL.imports)} - ontologies)),
         triples=len(listed),
     )
@@ -299,6 +310,20 @@ def _labels(statements: Statements) -> dict[str, tuple[str, ...]]:
             if subject.startswith("<") and isinstance(value, ox.Literal):
                 found.setdefault(subject[1:-1], {})[value.value] = None
     return _tuples(found)
+
+
+def _deprecated(statements: Statements) -> dict[str, tuple[str, ...]]:
+    """Return the terms that are called deprecated, or have a successor (schema.org), each with its successors."""
+    true = ("true", "1")
+    found = {name for name, kind in statements.named_pairs(RDF.type) if kind in _DEPRECATED_KINDS}
+    found |= {name[1:-1] for name, value in statements.pairs(OWL.deprecated) if getattr(value, "value", "") in true}
+    found |= {name[1:-1] for name, value in statements.pairs(_TERM_STATUS) if getattr(value, "value", "") in _OUTDATED}
+    successors: dict[str, dict[str, None]] = {name: {} for name in found if not name.startswith(":")}
+    for predicate in _SUCCESSORS:
+        for name, value in statements.named_pairs(predicate):
+            if name in found or predicate.value.startswith(_SCHEMA):
+                successors.setdefault(name, {})[value] = None
+    return _tuples(successors)
 
 
 def _prefixes(statements: Statements) -> dict[str, str]:

@@ -18,7 +18,7 @@ from kgrag.vocab import KG, Names
 
 __all__ = ["FORMAT", "index_of_files", "index_of_graphs", "notes_on", "ontology_graphs"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of a cached index; a file of another version is built anew."""
 
 _LATEST: dict[str, OntologyIndex] = {}

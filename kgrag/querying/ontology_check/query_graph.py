@@ -11,11 +11,16 @@ statement                 meaning
                           of a path may reach has none
 ``check:type``            pattern ``?s rdf:type C`` -> C
 ``check:scope``           pattern -> its context; ``check:together`` links two contexts when patterns in one hold
-                          together with patterns in the other (also a context and itself)
+                          together with patterns in the other (also a context and itself); offers have one, too
 ``check:separate``        pattern -> the first pattern of another part of its scope that nothing joins with it
 ``check:name``            variable -> its name; ``check:bound true`` when something binds it
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
-``a check:Use``           ``check:variable``, ``check:role``: a variable that needs a value
+``a check:Use``           ``check:variable``, ``check:role``, ``check:reach``: a variable used where it has no value
+``a check:Offer``         ``check:variable``, ``check:constant``: what VALUES or a FILTER gives a variable
+``a check:IllTyped``      ``check:constant``, ``check:datatype``, ``check:example``: a literal without a value
+``a check:IdleMinus``     a MINUS that shares no variable with what stands before it; ``check:variable``: it shares
+                          this one with what follows
+``check:UndoneOptional``  ``check:variable``: a FILTER that needs what only an OPTIONAL beside it gives
 ``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
 ``a check:Aggregate``     ``check:name``: a SUM, COUNT ... among the columns of a SELECT, as it is written
 ``a check:Call``          ``check:function``: a function that the store does not have
@@ -33,6 +38,7 @@ from dataclasses import dataclass, field
 import pyoxigraph as ox
 
 from kgrag.querying.ontology_check.class_expressions import family
+from kgrag.querying.ontology_check.query_constants import Offer, ill_typed, offers
 from kgrag.sparql.syntax import Blank, Edit, Pattern, Place, Query, Scope, Variable
 from kgrag.sparql.syntax import Term as ReadTerm
 from kgrag.vocab import CHECK, RDF, XSD, local_name
@@ -67,13 +73,17 @@ QueryTerm = ox.NamedNode | ox.Literal
 
 @dataclass(slots=True)
 class QueryGraph:
-    """The quads of one query, and what its nodes mean: ``patterns``, ``places``, ``shown`` names, ``mends``."""
+    """The quads of one query, and what its nodes mean: ``patterns``, ``places``, ``shown`` names, ``mends``.
+
+    ``weak`` are nodes besides patterns of which others take the place: a finding on one weighs a step less.
+    """
 
     quads: list[ox.Quad] = field(default_factory=list)
     patterns: dict[ox.NamedNode, Pattern] = field(default_factory=dict)
     places: dict[ox.NamedNode, Place] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
     mends: dict[ox.NamedNode, Edit] = field(default_factory=dict)
+    weak: set[ox.NamedNode] = field(default_factory=set)
 
     def add(self, subject: ox.NamedNode, predicate: ox.NamedNode, value: QueryTerm) -> None:
         """Add one statement."""
@@ -119,6 +129,8 @@ def query_graph(query: Query) -> QueryGraph:
             graph.add(node, CHECK.variable, graph.term(selected.source))
     _uses(graph, query)
     _comparisons(graph, query)
+    _ill_typed(graph, query)
+    _lost_effects(graph, query)
     _calls(graph, query)
     for number, aggregate in enumerate(query.aggregates):
         node = graph.node("aggregate", number, aggregate.place)
@@ -151,15 +163,26 @@ def _patterns(graph: QueryGraph, query: Query) -> None:
     graph.patterns = dict(zip(nodes, query.patterns, strict=True))
     scopes: dict[tuple[Scope, ...], ox.NamedNode] = {}
     for node, pattern in graph.patterns.items():
-        scope = scopes.setdefault(pattern.unless, graph.node("scope", len(scopes)))
-        graph.add(node, CHECK.scope, scope)
+        graph.add(node, CHECK.scope, scopes.setdefault(pattern.unless, graph.node("scope", len(scopes))))
         if not any(each.kind == "service" for each in pattern.context):  # the ontology there is another one
             _ends(graph, node, pattern)
+    for number, offer in enumerate(offers(query)[:MAX_PATTERNS]):
+        node = _offer(graph, offer, number)
+        graph.add(node, CHECK.scope, scopes.setdefault(offer.unless, graph.node("scope", len(scopes))))
     for one, other in _together(scopes):
         graph.add(one, CHECK.together, other)
     for parted in parts(query):
         for begin, *_ in parted[1:]:
             graph.add(nodes[parted[0][0]], CHECK.separate, nodes[begin])
+
+
+def _offer(graph: QueryGraph, offer: Offer, number: int) -> ox.NamedNode:
+    node = graph.node("offer", number, offer.place)
+    graph.add(node, RDF.type, CHECK.Offer)
+    graph.add(node, CHECK.variable, graph.term(offer.variable))
+    graph.add(node, CHECK.constant, offer.term)
+    graph.weak |= set() if offer.alone else {node}
+    return node
 
 
 def _ends(graph: QueryGraph, node: ox.NamedNode, pattern: Pattern) -> None:
@@ -221,6 +244,7 @@ def _uses(graph: QueryGraph, query: Query) -> None:
         graph.add(node, RDF.type, CHECK.Use)
         graph.add(node, CHECK.variable, graph.term(use.variable))
         graph.add(node, CHECK.role, ox.Literal(role))
+        graph.add(node, CHECK.reach, ox.Literal("within its braces" if use.variable in query.bound else "in the query"))
 
 
 def _comparisons(graph: QueryGraph, query: Query) -> None:
@@ -236,6 +260,30 @@ def _comparisons(graph: QueryGraph, query: Query) -> None:
             graph.add(node, CHECK.constant, constant)
             graph.add(node, CHECK.datatype, constant.datatype)
             graph.add(node, CHECK.family, ox.Literal(family(constant.datatype.value) or constant.datatype.value))
+
+
+def _ill_typed(graph: QueryGraph, query: Query) -> None:
+    for number, each in enumerate(ill_typed(query)):
+        node = graph.node("ill-typed", number, each.place)
+        graph.add(node, RDF.type, CHECK.IllTyped)
+        graph.add(node, CHECK.constant, each.literal)
+        graph.add(node, CHECK.datatype, each.literal.datatype)
+        graph.add(node, CHECK.example, each.example)
+
+
+def _lost_effects(graph: QueryGraph, query: Query) -> None:
+    """Note what has no effect: a MINUS that shares no variable, an OPTIONAL that a FILTER makes required."""
+    for number, minus in enumerate(query.minuses):
+        if not minus.shared:
+            node = graph.node("minus", number, minus.place)
+            graph.add(node, RDF.type, CHECK.IdleMinus)
+            for name in minus.later[:1]:
+                graph.add(node, CHECK.variable, graph.term(Variable(name)))
+    for number, each in enumerate(query.filters):
+        for variable in each.perhaps[:1]:
+            node = graph.node("undone", number, each.place)
+            graph.add(node, RDF.type, CHECK.UndoneOptional)
+            graph.add(node, CHECK.variable, graph.term(variable))
 
 
 def _calls(graph: QueryGraph, query: Query) -> None:

@@ -12,7 +12,9 @@ from kgrag.vocab import KG
 
 PREFIXES = """
 @prefix : <http://example.org/insurance#> .
+@prefix dcterms: <http://purl.org/dc/terms/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
@@ -28,6 +30,10 @@ INSURANCE = """
 :opened a owl:DatatypeProperty ; rdfs:domain :Claim ; rdfs:range xsd:dateTime .
 :reviewedBy a owl:ObjectProperty ; rdfs:domain [ a owl:Class ; owl:unionOf ( :Policy :Claim ) ] ; rdfs:range :Agent .
 :knows a owl:ObjectProperty .
+:premium a owl:DatatypeProperty ; rdfs:domain :Policy ; rdfs:range xsd:decimal .
+:rating a owl:DatatypeProperty , owl:DeprecatedProperty ; rdfs:range xsd:integer .
+:wording a owl:DatatypeProperty ; rdfs:range [ a rdfs:Datatype ; owl:unionOf ( xsd:string rdf:langString ) ] .
+:OldClaim a owl:Class ; rdfs:subClassOf :Claim ; owl:deprecated true ; dcterms:isReplacedBy :Claim .
 """
 DATA = """
 :p1 a :Policy ; :policyNumber "7" ; :soldByAgent :b1 . :b1 a :Broker ; :agentId "b1" ; :policyNumber "odd" .

@@ -1,10 +1,14 @@
 """Every rule has cases that violate it and cases that conform."""
 
+import pyoxigraph as ox
 import pytest
 
 from kgrag.querying.ontology_check import mend
 from kgrag.querying.ontology_check.check_rules import shipped_rules
-from tests.querying.ontology_check.checks import checked, index, rules, store
+from kgrag.sparql.query_reader import read
+from tests.querying.ontology_check.checks import BEFORE, DATA, checked, index, rules, store, triples
+
+NEEDED = {"rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
 
 VIOLATING = {
     "domain": ["SELECT ?n { ?s a :Agent ; :policyNumber ?n }", "SELECT ?n { ?s a :Broker ; :policyNumber ?n }"],
@@ -61,6 +65,53 @@ VIOLATING = {
         "SELECT (xsd:int(?n) AS ?m) { ?p :policyNumber ?n }",
     ],
     "not-analysed": ["SELECT ?n { << ?p :policyNumber ?n >> rdfs:label ?l }"],
+    "object-datatype": [
+        'SELECT ?n { ?p :premium "5" ; :policyNumber ?n }',
+        "SELECT ?n { ?p :policyNumber 7 ; rdfs:label ?n }",
+        "SELECT ?n { ?p :premium 5e0 ; :policyNumber ?n }",
+        "SELECT ?n { ?c :opened '2020-01-01'^^xsd:date ; rdfs:label ?n }",
+        "SELECT ?n { VALUES ?v { '5' } ?p :premium ?v ; :policyNumber ?n }",
+        "SELECT ?n { VALUES (?v ?n) { ('5' '7') } ?p :premium ?v ; :policyNumber ?n }",
+        "SELECT ?n { ?p :wording 7 ; rdfs:label ?n }",
+    ],
+    "ill-typed": [
+        "SELECT ?n { ?p :premium 'much'^^xsd:decimal ; :policyNumber ?n }",
+        "SELECT ?n { ?p :policyNumber ?n ; :premium ?m FILTER(?m > 'much'^^xsd:decimal) }",
+        "SELECT ?n { ?c :opened ?n FILTER(?n IN ('2020-01-01'^^xsd:dateTime)) }",
+        "SELECT ?n { ?c :opened ?n VALUES ?n { '31.12.2020'^^xsd:date } }",
+        "SELECT ?n { ?p :premium '1.5'^^xsd:integer ; :policyNumber ?n }",
+    ],
+    "deprecated": [
+        "SELECT ?n { ?p :rating ?n }",
+        "SELECT ?n { ?c a :OldClaim ; rdfs:label ?n }",
+        "SELECT ?n { VALUES ?t { :OldClaim :Claim } ?c a ?t ; rdfs:label ?n }",
+        "SELECT ?n { ?t rdfs:subClassOf :OldClaim ; rdfs:label ?n }",
+    ],
+    "undefined-offer": [
+        "SELECT ?n { VALUES ?t { :Contract :Policy } ?p a ?t ; :policyNumber ?n }",
+        "SELECT ?n { ?p a ?t ; :policyNumber ?n FILTER(?t = :Contract) }",
+        "SELECT ?n { ?p a ?t ; :policyNumber ?n FILTER(?t IN (:Policy, :Contract)) }",
+        "SELECT ?n { VALUES ?v { :number } ?p ?v ?n }",
+    ],
+    "unfit-offer": [
+        "SELECT ?n { VALUES ?t { :Broker } ?p a ?t ; :policyNumber ?n }",
+        "SELECT ?n { VALUES ?t { :Policy :Agent } ?p a ?t . ?q :soldByAgent ?p ; :policyNumber ?n }",
+        "SELECT ?n { ?p a ?t ; :policyNumber ?n FILTER(?t = :Claim) }",
+    ],
+    "idle-minus": [
+        "SELECT ?n { ?p :policyNumber ?n MINUS { ?q :soldByAgent :b1 } }",
+        "SELECT ?n { MINUS { ?p :soldByAgent :b1 } ?p :policyNumber ?n }",
+        "SELECT ?n { ?p :policyNumber ?n MINUS { :p1 :soldByAgent :b1 } }",
+        "SELECT ?n { ?p :policyNumber ?n MINUS { SELECT ?q { ?p :soldByAgent ?q } } }",
+        "SELECT ?n { { ?p :policyNumber ?n MINUS { ?q rdfs:label ?l } } UNION { ?p rdfs:label ?n } }",
+    ],
+    "undone-optional": [
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(?m > 5) }",
+        "SELECT ?n { ?p :policyNumber ?n FILTER(?m > 5 || ?m < 1) OPTIONAL { ?p :premium ?m } }",
+        'SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p rdfs:label ?l } FILTER(LANG(?l) = "en") }',
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(!(?m = 5)) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { OPTIONAL { ?p :premium ?m } FILTER(?m = 5) } }",
+    ],
 }
 CONFORMING = {
     "domain": [
@@ -116,6 +167,57 @@ CONFORMING = {
     "update": ["SELECT ?n { ?p :policyNumber ?n }"],
     "unknown-function": ["SELECT (xsd:integer(?n) AS ?m) { ?p :policyNumber ?n FILTER(REGEX(?n, '7')) }"],
     "not-analysed": ["SELECT ?n { ?p :policyNumber ?n }"],
+    "object-datatype": [
+        'SELECT ?n { ?p :premium 5 ; :policyNumber "7" ; rdfs:label ?n }',
+        "SELECT ?n { ?p :premium 5.5 ; :wording 'seven'@en , 'seven' ; rdfs:label ?n }",
+        "SELECT ?n { ?a :agentId 7 ; rdfs:label 7 ; :unheard 7 ; rdfs:comment ?n }",
+        "SELECT ?n { ?p :premium '05.0'^^xsd:decimal ; rdfs:label ?n }",
+        "SELECT ?n { ?c :opened '2020-01-01T24:00:00'^^xsd:dateTime ; rdfs:label ?n }",
+        "SELECT ?n { ?p :premium* 'x' ; rdfs:label ?n }",
+    ],
+    "ill-typed": [
+        "SELECT ?n { ?p :premium ' 5 '^^xsd:decimal , '+05'^^xsd:decimal ; :policyNumber ?n }",
+        "SELECT ?n { ?p :policyNumber ?n FILTER(?n > 'NaN'^^xsd:double || ?n = 'x'^^<urn:own>) }",
+        "SELECT ?n { ?c :opened ?n FILTER(?n > '2020-02-29T00:00:00.5+14:00'^^xsd:dateTime) }",
+        "SELECT ?n { ?c :opened ?n FILTER(?n > '-0001-01-01'^^xsd:date || ?n < 'P1Y'^^xsd:duration) }",
+    ],
+    "deprecated": ["SELECT ?n { ?p :premium ?n }", "SELECT ?n { ?c a :Claim ; rdfs:label ?n }"],
+    "undefined-offer": [
+        "SELECT ?n { VALUES ?t { :Broker owl:NamedIndividual } ?p a ?t ; rdfs:label ?n }",
+        "SELECT ?n { ?p a ?t ; rdfs:label ?n FILTER(?t != :Contract) }",
+        "SELECT ?n { ?p a ?t ; rdfs:label ?n FILTER(!(?t = :Contract)) }",
+        "SELECT ?n { VALUES ?v { :policyNumber rdfs:label } ?p ?v ?n }",
+        "SELECT ?n { VALUES ?p { :b9 } ?p :policyNumber ?n }",
+        "SELECT ?n { { VALUES ?t { :b9 } ?p rdfs:label ?n } UNION { ?p a ?t ; rdfs:label ?n } }",
+    ],
+    "unfit-offer": [
+        "SELECT ?n { VALUES ?t { :Broker :Agent owl:Thing } ?p a ?t ; :agentId ?n }",
+        "SELECT ?n { ?p a ?t ; :policyNumber ?n FILTER(?t NOT IN (:Claim)) }",
+        "SELECT ?n { ?p a ?t ; :policyNumber ?n FILTER(!(?t = :Claim)) }",
+        "SELECT ?n { VALUES ?t { :Agent } { ?p a ?t } UNION { ?p :policyNumber ?n } }",
+        "SELECT ?n { VALUES ?t { :Agent :Policy } ?p a ?t OPTIONAL { ?p :policyNumber ?n } }",
+        "SELECT ?n { { VALUES ?t { :Agent } ?p a ?t } UNION { ?p a ?t ; :policyNumber ?n } }",
+    ],
+    "idle-minus": [
+        "SELECT ?n { ?p :policyNumber ?n MINUS { ?p :soldByAgent :b1 } }",
+        "SELECT ?n { VALUES ?p { :p1 } MINUS { ?p :soldByAgent :b1 } ?p :policyNumber ?n }",
+        "SELECT ?n { ?p :policyNumber ?n MINUS { ?q :policyNumber ?n ; :soldByAgent :b1 } }",
+        "SELECT ?n { OPTIONAL { ?p :policyNumber ?n } MINUS { ?p :soldByAgent :b1 } }",
+        "SELECT ?n { GRAPH ?g { ?p :policyNumber ?n } MINUS { GRAPH ?g { ?q :soldByAgent :b1 } } }",
+        "SELECT ?n { ?p :policyNumber ?n FILTER EXISTS { ?q rdfs:label ?l MINUS { ?p :soldByAgent :b1 } } }",
+    ],
+    "undone-optional": [
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m FILTER(?m > 5) } }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(!BOUND(?m) || ?m > 5) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(COALESCE(?m, 9) > 5) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(?m > 5 || ?n = '7') }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(?n IN ('7', ?m)) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER(!(?n = '7' && ?m = 5)) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } FILTER NOT EXISTS { ?q :premium ?m ; rdfs:label ?n } }",
+        "SELECT ?n { ?p :policyNumber ?n ; :premium ?m OPTIONAL { ?q :premium ?m } FILTER(?m > 5) }",
+        "SELECT ?n { ?p :policyNumber ?n OPTIONAL { ?p :premium ?m } ?p :premium ?m FILTER(?m > 5) }",
+        "SELECT ?n { OPTIONAL { ?p :premium ?m } { ?p :premium ?m } UNION { ?p :rating ?m } FILTER(?m > 5) ?p :policyNumber ?n }",
+    ],
 }  # fmt: skip
 WITH_DATA = {"fan-out", "unknown-entity", "unused-in-data", "empty-class", "needs-subclass"}
 CASES = [(rule, query) for rule, queries in VIOLATING.items() for query in queries]
@@ -130,6 +232,63 @@ def test_a_remote_service_has_an_ontology_of_its_own() -> None:
 def test_the_hint_writes_no_literal_that_is_none() -> None:
     (found,) = checked("SELECT ?d { ?c :opened ?d FILTER(?d > 5) }").findings
     assert found.hint == 'Compare ?d with a value of xsd:dateTime; "5"^^xsd:integer is none.'
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ('SELECT ?n { ?p :premium "5" ; :policyNumber ?n }', 'Write "5"^^xsd:decimal.'),
+        ('SELECT ?n { ?p :premium "much" ; :policyNumber ?n }', "Bind the value to a variable, and compare it in a FILTER."),
+        ("SELECT ?n { VALUES ?t { :Brokr } ?a a ?t ; :agentId ?n }", "Nearest: :Broker."),
+        ("SELECT ?n { VALUES ?v { :agentID } ?a ?v ?n }", "Nearest: :agentId"),
+        ("SELECT ?n { ?c a :OldClaim ; rdfs:label ?n }", "Use :Claim instead."),
+        (
+            "SELECT ?n { MINUS { ?p :soldByAgent :b1 } ?p :policyNumber ?n }",
+            "Put the MINUS behind the patterns that give ?p a value.",
+        ),
+        (
+            "SELECT ?n { ?p :policyNumber ?n { ?p rdfs:label ?l FILTER(?l != ?n) } }",
+            "Move it to where ?n has a value, or repeat the triple that gives it one: braces are evaluated by themselves.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_hint_says_what_to_write(query: str, hint: str) -> None:
+    assert any(finding.hint.startswith(hint) for finding in checked(query).findings)
+
+
+def test_one_of_several_offered_classes_weighs_less_than_the_only_one() -> None:
+    query = "SELECT ?n {{ VALUES ?t {{ {} }} ?p a ?t ; :policyNumber ?n }}"
+    found = [checked(query.format(offered)).findings[0] for offered in (":Contract", ":Contract :Policy")]
+    assert [finding.severity for finding in found] == ["error", "warning"]
+    assert found[1].column == found[0].column  # both point to the class, not to the pattern
+
+
+def test_a_literal_beside_the_range_that_the_data_have_is_an_info() -> None:
+    query = "SELECT ?n { ?p :policyNumber 7 ; rdfs:label ?n }"
+    data = store(':p1 a :Policy ; :policyNumber 7 ; rdfs:label "one" .')
+    severities = [{f.rule: f.severity for f in checked(query, data=each).findings} for each in (None, data)]
+    assert [each["object-datatype"] for each in severities] == ["warning", "info"]
+
+
+@pytest.mark.parametrize("query", VIOLATING["idle-minus"])
+def test_a_minus_that_is_called_idle_takes_nothing_away(query: str) -> None:
+    run = ox.Store()
+    run.extend(ox.Quad(*triple) for triple in triples(DATA + ':p1 rdfs:label "a" .'))
+    asked = read(BEFORE + query)
+    (minus,) = asked.minuses
+    without = asked.text[: minus.place.start] + asked.text[minus.place.end :]
+    assert str(run.query(asked.text, prefixes=NEEDED)) != ""
+    assert sorted(map(str, run.query(asked.text, prefixes=NEEDED))) == sorted(
+        map(str, run.query(without, prefixes=NEEDED))
+    )
+
+
+@pytest.mark.parametrize("query", VIOLATING["undone-optional"])
+def test_an_optional_that_is_called_undone_is_required(query: str) -> None:
+    run = ox.Store()
+    run.extend(ox.Quad(*triple) for triple in triples(':p1 :policyNumber "7" ; :premium 9 . :p2 :policyNumber "8" .'))
+    rows = "OPTIONAL { OPTIONAL" in query or [row["n"].value for row in run.query(BEFORE + query, prefixes=NEEDED)]
+    assert rows in (True, ["7"], [])
 
 
 def test_every_rule_is_tested() -> None:

@@ -3,7 +3,7 @@
 import pyoxigraph as ox
 import pytest
 
-from kgrag.reasoning.value_spaces import DATATYPES, is_value_of
+from kgrag.store.value_spaces import DATATYPES, is_value_of
 from kgrag.vocab import XSD
 
 VALUES = {
