@@ -26,7 +26,7 @@ from kgrag.methods.auto.method import names_in
 from kgrag.model import Hit
 from kgrag.text import ingestion
 
-__all__ = ["BASELINE", "DEFAULT", "SETS", "AskedSet", "Scores", "ask", "kept", "layers", "opened", "part_of"]
+__all__ = ["BASELINE", "DEFAULT", "SETS", "AskedSet", "Scores", "ask", "fill", "kept", "layers", "opened", "part_of"]
 
 BASELINE, DEFAULT = "passages", "auto"
 _TREES = {
@@ -118,16 +118,21 @@ def opened(name: str, dataset: Dataset, work: Path) -> Iterator[KnowledgeBase]:
     work.mkdir(parents=True, exist_ok=True)
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), work / "embeddings.sqlite")
     with KnowledgeBase(work / f"{name}.kb", settings=Settings(), embedder=embedder) as kb:
-        if dataset.corpus:
-            ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=dataset.chunk_tokens)
-        if dataset.mapped:
-            kb.build("og_rag", mapped=dataset.mapped)
+        fill(kb, dataset)
         if SETS[name].own in ("cg_rag", "poly_rag"):
             kb.build(SETS[name].own, **layers(name))
         if SETS[name].trees:
             kb.build("sire_rag")
         kb.build("auto")
         yield kb
+
+
+def fill(kb: KnowledgeBase, dataset: Dataset) -> None:
+    """Take in the documents of a set, and the facts that it publishes, which are all that some sets have."""
+    if dataset.corpus:
+        ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=dataset.chunk_tokens)
+    if dataset.mapped:
+        kb.build("og_rag", mapped=dataset.mapped)
 
 
 def layers(name: str) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from kgrag.evaluation.metrics import exact_match, token_f1
 from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.llm.extractive.chained_answers import SHARE_RIGHT
 from kgrag.model import Answer
-from kgrag.text import ingestion
 
 _BINS = 10
 
@@ -54,7 +53,7 @@ def _row(name: str, asked: argparse.Namespace) -> str:
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), asked.folder / "embeddings.sqlite")
     asked.folder.mkdir(parents=True, exist_ok=True)
     with KnowledgeBase(asked.folder / f"{name}.kb", settings=Settings(), embedder=embedder) as kb:
-        ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=dataset.chunk_tokens)
+        evidence_sets.fill(kb, dataset)
         kb.build("auto")
         part = [one for at, one in enumerate(dataset.questions) if evidence_sets.part_of(at) == asked.part]
         questions = part[: asked.questions or None]

@@ -9,7 +9,7 @@
     │   ├── MappingError            mapped data that is no tree of facts
     │   ├── NothingToCheck          exit code 3: no ontology, no data, or no shapes, so there is no verdict
     │   ├── InvalidSettings         a setting or option outside its range
-    │   ├── UnknownName             no method, query, prompt, space or dataset of that name
+    │   ├── UnknownName             no method, query, prompt, space, dataset or field of that name
     │   ├── QueryParameterError     a stored query bound with a wrong, missing or unknown value
     │   └── InvalidSPARQL           SPARQL that the store refuses
     ├── StateError              exit code 2: the knowledge base is not in the state that the call needs

@@ -126,7 +126,25 @@ _ASKING = MappingProxyType(
         )
         for word in text.split()
     }
-    | dict.fromkeys(("was ist", "was sind", "was bedeutet", "was heißt", "was macht"), "de")
+    | dict.fromkeys(
+        (
+            f"was {verb}"
+            for verb in [
+                "ist",
+                "sind",
+                "bedeutet",
+                "heißt",
+                "macht",
+                "kostet",
+                "kosten",
+                "gilt",
+                "passiert",
+                "enthält",
+                "gehört",
+            ]
+        ),
+        "de",
+    )
     | dict.fromkeys(("qu est", "que signifie", "que fait", "est ce"), "fr")
 )
 """Words with which a question of one language begins, by themselves or two, each of a single one."""

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 import benchmarks
+import kgrag
+from benchmarks import evidence_sets
 from benchmarks.__main__ import main
+from kgrag import KnowledgeBase
+from kgrag.evaluation.datasets import Dataset
+from kgrag.testing import HashEmbedder
 
 FOLDER = Path(benchmarks.__file__).parent
 NAMES = benchmarks.names()
@@ -116,3 +121,10 @@ def test_a_command_that_fails_or_lacks_the_figure_says_so(tmp_path):
         benchmarks.measure(_fake(("x",), ("no-such-verb",)), tmp_path)
     with pytest.raises(RuntimeError, match="there is only"):
         benchmarks.measure(_fake(("no", "such"), ("init",), ("stats", "--format", "json")), tmp_path)
+
+
+def test_a_set_that_has_mapped_records_and_no_documents_can_be_asked():
+    facts = Dataset("facts", (), mapped=Path(kgrag.__file__).parent / "demo" / "mapped")
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        evidence_sets.fill(kb, facts)
+        assert kb.build("auto").counts["chunks"]

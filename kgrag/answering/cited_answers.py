@@ -31,6 +31,7 @@ from kgrag.answering.source_sentences import (
 )
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
+from kgrag.languages import language_of
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
@@ -54,6 +55,7 @@ _WRITTEN_BY_A_MODEL = {
 }
 """Kinds of evidence that are no text of a document, and how the prompt marks them."""
 _MAX_SOURCE_CHARACTERS = 2400
+_LEADING_IN = (":", "：")
 _BETWEEN = "\n…\n"
 _BETWEEN_PAIRS = "; "
 _MIN_LONG_PAIR_CHARACTERS = 60
@@ -232,7 +234,7 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | No
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": _shown_once(piece, pairs)}
         sources = _source_texts(piece)
-        unseen = [text for text in sources if text not in shown]
+        unseen = [text for text in (*sources, *_led_to(piece)) if text not in shown]
         shown.update(unseen)
         pieces.append(row | {"source": _BETWEEN.join(sources), "unseen": _BETWEEN.join(unseen)})
     # Made from the evidence, so that no text can contain the boundary that closes its own fence; and from nothing else,
@@ -246,6 +248,11 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | No
         }
         row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
+
+
+def _led_to(piece: EvidencePiece) -> list[str]:
+    """Return the chunk behind one that ends in a colon: the list that its last line introduces begins there."""
+    return [piece.following] if piece.following and piece.text.rstrip().endswith(_LEADING_IN) else []
 
 
 def _shown_once(piece: EvidencePiece, pairs: set[str]) -> str:
@@ -307,8 +314,9 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
 
 
 def _unknown_text(question: str, hits: Sequence[Hit]) -> str:
-    """Return that there is no answer, in the language of the question where the evidence has it, too."""
-    rules = question_language(language_to_answer_in(question, [hit.text for hit in hits]))
+    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
+    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
+    rules = question_language(language)
     return rules.unknown if rules else UNKNOWN
 
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.opening_words import OPENING_STEMS
 from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.term_lines import term_line
@@ -42,12 +43,12 @@ _MAX_GAP = 60
 _MAX_SENTENCE_CHARACTERS = 900
 """A longer "sentence" is a table or a list without marks, and a quote from it is cited as it is."""
 _NAME = late_regex(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
-_CODE = late_regex(r"(?<!\S)[\"'“‘(]*(-{1,2}\p{L}[\w-]*|\p{L}\w*(?:[_./-]\w+)*[_./\d]\w*(?:[_./-]\w+)*)")
+_CODE = late_regex(r"(?<!\S)[\"'“‘(]*(-{1,2}\p{L}[\w-]*|\p{L}\w*(?:[_./-]\w+)*(?:[_/\d]\w*|\.\w+)(?:[_./-]\w+)*)")
 _TELLS_A_NAME = late_regex(r"(?<!^)\p{Lu}|\p{N}")
 """What a word that begins a sentence has if it is a name anyway: a capital further on, or a digit."""
 _REFERENCE = late_regex(
-    r"\W*(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|here|there|otherwise|then|the (?:latter"
-    r"|former|same))\b",
+    r"\W*(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|here|there(?! (?:is|are|was|were|may|must"
+    r"|can|will|has|have)\b)|otherwise|then|the (?:latter|former|same))\b",
     regex.IGNORECASE,
 )
 _LEADS_IN = late_regex(r":\s*$|\b(?:the following|as follows|listed below|these are)\b", regex.IGNORECASE)
@@ -70,7 +71,7 @@ class _Wanted:
     @classmethod
     def of(cls, claim: str, question: str, texts: Iterable[str], headings: _Words) -> _Wanted:
         """Return the words of a claim, and the names of its question beyond headings; ``texts`` say what is rare."""
-        own, named = _words(claim), _words(" ".join(_names(claim)))
+        own, named = _words(claim) - OPENING_STEMS, _words(" ".join(_names(claim)))
         names = named | (_words(" ".join(_asked_names(question, own))) - headings)
         sentences = [_words(text[start:end]) for text in texts for start, end in split(text)]
         most = max(2, _RARE * len(sentences))

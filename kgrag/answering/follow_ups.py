@@ -1,10 +1,11 @@
 """Follow-up questions made full by rule, for English: pronouns and left-out parts are filled from the turn before.
 
-Used where no language model does it. These kinds are resolved: pronouns and "this crop" (by the subject of the question
-before, or by what its answer names), fragments ("And lentil?", "In 2022?", "Why?": the question before with one part
-exchanged), corrections ("No, I mean lentil": the same), "the two" (the subjects of the last two questions), "the second
-one" of what an answer lists, and "the year before". What can be understood alone is returned as it is, and what the
-rules cannot resolve is returned with the reason. ``python -m benchmarks.follow_ups`` measures them.
+Used where no language model does it; of German and French pronouns alone are (``follow_ups_in_language``). These kinds
+are resolved: pronouns and "this crop" (by the subject of the question before, or by what its answer names), fragments
+("And lentil?", "In 2022?", "Why?": the question before with one part exchanged), corrections ("No, I mean lentil": the
+same), "the two" (the subjects of the last two questions), "the second one" of what an answer lists, and "the year
+before". What can be understood alone is returned as it is, and what the rules cannot resolve is returned with the
+reason. ``python -m benchmarks.follow_ups`` measures them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import regex
 
 from kgrag.answering.counted_items import item_counted, item_named, listed, neighbouring_year, year_in
+from kgrag.answering.follow_ups_in_language import PRONOUN_LANGUAGES, is_whole, with_things
 from kgrag.answering.question_parts import (
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -31,6 +33,8 @@ from kgrag.answering.question_parts import (
     subject,
     tokens,
 )
+from kgrag.answering.value_words import is_value, owner_in
+from kgrag.languages import language_of
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import split
 
@@ -124,9 +128,8 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
     text = " ".join(message.split())
     if not before or not text:
         return Resolved(text)
-    if not is_english(before[-1].question):
-        few = len(text.split()) <= _FEW_WORDS
-        return _joined(text, before, "the rules for follow-ups are for English") if few else Resolved(text)
+    if not is_english(f"{before[-1].question} {text}"):
+        return _in_language(text, before)
     correction = _CORRECTION.fullmatch(text)
     if correction and (correction["said"] or _is_part(correction["meant"])):
         return _corrected(text, correction["meant"], before, alike)
@@ -135,6 +138,16 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
     if words and _is_fragment(text, words):
         return _completed(text, rest, before, alike, is_led=rest != text)
     return _with_antecedents(text, before, alike)
+
+
+def _in_language(text: str, before: Sequence[Exchange]) -> Resolved:
+    """Return a message of another language with its pronouns filled, as far as they are known."""
+    if (language := language_of(f"{before[-1].question} {text}")) in PRONOUN_LANGUAGES:
+        made, lacking = with_things(text, [before[-1].question, before[-1].answer], language)
+        if lacking or made != text or is_whole(text, language):
+            return Resolved(made, f"what {lacking} means could not be found in the conversation." if lacking else "")
+    few = len(text.split()) <= _FEW_WORDS
+    return _joined(text, before, "all rules but those for pronouns are for English") if few else Resolved(text)
 
 
 def _without_lead(text: str) -> str:
@@ -421,7 +434,7 @@ def _thing(before: Sequence[Exchange]) -> str:
         if asked and (new := _asked_for(asked, exchange)):
             noun, of, whole = asked.partition(" of ")
             return f"the {noun} {new}{of}{whole}" if of else new
-        if about := subject(exchange.question):
+        if about := owner_in(subject(exchange.question)):
             return about
     return ""
 
@@ -432,7 +445,7 @@ def _asked_for(asked: str, exchange: Exchange) -> str:
     plain = _MARKER.sub("", exchange.answer)
     sentences = [plain[start:end] for start, end in split(plain)]
     sentences.sort(key=lambda one: -len(wanted & {token[0].casefold() for token in tokens(one)}))
-    new = [name for sentence in sentences for name in new_in(sentence, exchange.question)]
+    new = [name for one in sentences for name in new_in(one, exchange.question) if not is_value(name, plain)]
     kind = asked.partition(" ")[0].casefold()
     return next((name for name in new if kind in name.casefold().split()), new[0] if new else "")
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import regex
 
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import STOP_WORDS, word_set
 
@@ -41,6 +42,7 @@ PREPOSITIONS: Final = word_set(
 )
 DETERMINERS: Final = word_set("the a an my our your this that these those")
 FUNCTION_WORDS: Final = STOP_WORDS | AUXILIARIES | QUESTION_WORDS | PREPOSITIONS | DETERMINERS
+_HAVE: Final = word_set("has have had")
 _BE: Final = word_set("is are was were")
 _TOKEN: Final = late_regex(r"--?[\p{L}\p{N}][\p{L}\p{N}_-]*|[\p{L}\p{N}](?:[\p{L}\p{N}_.'’/@+#-]*[\p{L}\p{N}_+#])?")
 _NAME: Final = late_regex(r"\p{Lu}[\p{L}\p{N}_.’-]*(?:\s+(?:\p{Lu}[\p{L}\p{N}_’-]*|\p{N}+\b))*")
@@ -55,7 +57,13 @@ def tokens(text: str) -> list[regex.Match[str]]:
 
 
 def is_english(question: str) -> bool:
-    """Return whether a question has one of the words that English questions are made with."""
+    """Return whether a question has a word that English questions are made with, and is in no other language.
+
+    >>> is_english("What does it cost?"), is_english("Was kostet der Mixer?")
+    (True, False)
+    """
+    if language_of(question, ENGLISH) != ENGLISH:
+        return False
     words = {token[0].casefold() for token in tokens(question)}
     return bool(words & (AUXILIARIES | QUESTION_WORDS | {"the", "list", "name", "define", "describe"}))
 
@@ -82,6 +90,8 @@ def subject(question: str) -> str:
     'the author of rsync'
     >>> subject("How many claims were filed against policy 4711?")
     'the claims filed against policy 4711'
+    >>> subject("Which price list is valid?")
+    'the price list'
     >>> subject("Who founded Nordwind Energy?")
     'Nordwind Energy'
     """
@@ -104,8 +114,10 @@ def subject(question: str) -> str:
         asked = _asked(words[:at])
         rest = question[words[at].end() :].strip().rstrip("?!. ")
         return f"the {asked} {rest}" if asked and is_be else ""
+    if is_be and len(run) == 1 and run[0][0].islower() and (described := _described(words, at)):
+        return described
     article = "the " if start > at + 1 and words[start - 1][0].casefold() == "the" else ""
-    of = regex.match(r" of (?:the )?[\p{L}\p{N}_-]+", question[run[-1].end() :])
+    of = regex.match(r" of (?:the )?[\p{L}\p{N}_-]+(?:\s+(?:\p{Lu}|\p{N})[\p{L}\p{N}_-]*)*", question[run[-1].end() :])
     return article + question[run[0].start() : run[-1].end()] + (of[0] if of else "")
 
 
@@ -113,6 +125,12 @@ def _ends_in_verb(run: list[str], *, is_be: bool) -> bool:
     if is_be:
         return bool(_PARTICIPLE.search(run[-1])) and run[-1][:1].islower()
     return run[-1][:1].islower() and len(run) > 1
+
+
+def _described(words: list[regex.Match[str]], at: int) -> str:
+    """Return what "which" asks for where an adjective alone follows: "Which price list is valid?"."""
+    asked = _asked(words[:at])
+    return f"the {asked}" if asked and at + 2 == len(words) and words[0][0].casefold() == "which" else ""
 
 
 def _asked(words: list[regex.Match[str]]) -> str:
@@ -142,15 +160,19 @@ def asked_class(question: str) -> str:
 
     >>> asked_class("Which option of rsync deletes files on the receiving side?")
     'option of rsync'
-    >>> asked_class("Which zone is it sown in?")
-    ''
+    >>> asked_class("Which zone is it sown in?"), asked_class("Which pump has 40 kW?")
+    ('', 'pump')
     """
     found = regex.match(
-        r"(?:which|what) (?P<noun>\p{Ll}[\w-]*)(?P<of> of (?:the )?[\p{L}\p{N}_-]+)?\s+(?P<verb>\p{L}+)",
+        r"(?:which|what) (?P<noun>\p{Ll}[\w-]*)(?P<of> of (?:the )?[\p{L}\p{N}_-]+)?\s+(?P<verb>\p{L}+)"
+        r"(?P<number>\s+(?:at\s+\p{L}+\s+)?\p{N})?",
         question,
         regex.I,
     )
-    if found is None or found["verb"].casefold() in AUXILIARIES | PREPOSITIONS:
+    if found is None or found["noun"] in AUXILIARIES:
+        return ""
+    has_value = found["number"] and found["verb"].casefold() in _HAVE
+    if found["verb"].casefold() in AUXILIARIES | PREPOSITIONS and not has_value:
         return ""
     return f"{found['noun']}{found['of'] or ''}"
 

@@ -22,6 +22,7 @@ from itertools import pairwise
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering.opening_words import OPENING_STEMS, without_opening_word
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.late_patterns import late_regex
 from kgrag.model import Citation, Hit, Span
@@ -316,8 +317,7 @@ def _derived(
 
 def _quoted_values(fact: str, place: _Place, claim: str) -> _QuotedPart:
     """Return the values of ``key: value; key: value`` that a quote touches; keys are a model's words."""
-    touched_values, named_values = [], []
-    start = 0
+    touched_values, named_values, start = [], [], 0
     for pair in fact.split("; "):
         end = start + len(pair)
         value = pair.partition(": ")[2] or pair
@@ -423,11 +423,11 @@ def carrying(
     >>> carrying("Ann Lee was born in 1902.", [text])
     []
     """
-    own = [*_NAME.findall(statement), *_IDENTIFIER.findall(statement)]
+    own = [*map(without_opening_word, _NAME.findall(statement)), *_IDENTIFIER.findall(statement)]
     phrases = [phrase for name in (own if names is None else names) if (phrase := _terms(name))]
     weights = dict.fromkeys(features(context), 1) | dict.fromkeys(features(statement), 2)
     min_names = len(phrases) if names is None else len(phrases) / 2
-    wording = _Wording(frozenset(_terms(statement)), tuple(phrases), min_names, weights)
+    wording = _Wording(frozenset(_terms(statement)) - OPENING_STEMS, tuple(phrases), min_names, weights)
     covers = [_cover(wording, _sentences(text)) for text in texts] if wording.terms else []
     best = max(range(len(covers)), key=lambda index: covers[index][0], default=0)
     return [(best, start, end) for start, end in covers[best][1]] if covers else []

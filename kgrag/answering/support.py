@@ -21,6 +21,7 @@ from functools import lru_cache
 import regex
 
 from kgrag.answering.exchanged_values import exchanged
+from kgrag.answering.opening_words import without_opening_word
 from kgrag.late_patterns import late_regex
 from kgrag.text.figures import MONTHS, Date, Quantity, dates, denominators, quantities, units, without_dates
 from kgrag.text.sentences import STOP_WORDS, split, stem, word_set, words
@@ -218,7 +219,10 @@ def _names_missing(sentence: str, ground: Ground) -> list[str]:
     shown = "\n".join([ground.question, *ground.about, *ground.facts, *ground.cited, ground.shown])
     missing = []
     for match in _NAME.finditer(sentence):
-        name = _without_opening(match[0], shown) if _opens(sentence, match.start()) else match[0]
+        name = match[0]
+        if _opens(sentence, match.start()):
+            rest = without_opening_word(name)
+            name = rest if rest != name else _without_opening(name, shown)
         wanted = [word for word in _terms(name) if word not in STOP_WORDS]
         if wanted and not any(all(_known(word, place) for word in wanted) for place in known):
             missing.append(name.rstrip("."))

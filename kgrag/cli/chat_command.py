@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgrag.answering.json_forms import answer_json
+from kgrag.answering.reply_words import in_language_of
 from kgrag.cli.options import (
     PART_DONE,
     BudgetOption,
@@ -125,7 +126,7 @@ class _Said:
     def question(self, message: str, full: FullQuestion) -> None:
         """Print the full question where it differs, and why it could not be made."""
         if self._is_text and full.text != message:
-            typer.echo(f"asked as: {full.text}")
+            typer.echo(f"{in_language_of(full.text, 'asked as:')} {full.text}")
         if self._is_text and full.unresolved:
             typer.echo(f"note: {full.unresolved}")
 

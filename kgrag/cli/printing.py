@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from operator import mul
 from typing import Any
@@ -109,23 +110,29 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
 
     Without an answer the nearest passages follow, with the best sentence of each between » and «. Short answer and text
-    are left out where they were printed while they were written (``is_said``).
+    are left out where they were printed while they were written (``is_said``). The words around them are in the
+    language of the question, where that is German or French.
     """
+    from kgrag.answering.reply_words import in_language_of
+
     short = ", ".join(value.shown for value in answer.values)
-    sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
+    said = partial(in_language_of, answer.question)
+    sure = "" if answer.confidence is None else f" ({said('confidence')} {answer.confidence:.2f})"
     lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
-    lines += [f"Not in the evidence: {answer.not_stated}", ""] if answer.not_stated else []
+    lines += [f"{said('Not in the evidence:')} {answer.not_stated}", ""] if answer.not_stated else []
     if answer.nearest:
-        lines += ["Nearest passages:", *_nearest_lines(answer)]
+        lines += [f"{said('Nearest passages')}:", *_nearest_lines(answer)]
+    characters, unsupported = said("characters"), said("not supported by what it cites, left out:")
     for number, citation in enumerate(answer.citations, start=1):
         place = citation.place or Place()
-        where = [str(place) or citation.document, f"characters {citation.start}-{citation.end}", place.address]
+        where = [str(place) or citation.document, f"{characters} {citation.start}-{citation.end}", place.address]
         quote = " ".join((citation.derived or citation.quote).split())
-        written = "words of a model, which no sentence carries; written from " if citation.derived else ""
+        model_words = said("words of a model, which no sentence carries; written from")
+        written = f"{model_words} " if citation.derived else ""
         lines.append(f'  [{number}] "{quote}"')
         lines.append(f"      {written}{', '.join(filter(None, where))}")
     for one in answer.unsupported:
-        lines += ["", f"  not supported by what it cites, left out: {one.sentence}", f"      {', '.join(one.missing)}"]
+        lines += ["", f"  {unsupported} {one.sentence}", f"      {', '.join(one.missing)}"]
     if explain:
         lines += ["", f"method {answer.method}; dropped {dict(answer.dropped)}"]
         lines += [f"  note: {text}" for text in answer.explain]

@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from kgrag import plugins, queries
 from kgrag.capabilities import LeftToEvidence, OwnAnswer
 from kgrag.declarations import DEFAULT_METHOD
-from kgrag.errors import EmbeddingMismatch, InputError, InvalidSettings, ServiceError, StateError, StorageFailed
+from kgrag.errors import (
+    EmbeddingMismatch,
+    InputError,
+    InvalidSettings,
+    ServiceError,
+    StateError,
+    StorageFailed,
+    UnknownName,
+)
 from kgrag.index import bm25
 from kgrag.index.sharded_indexes import Shard, ShardedStore, ShardLost
 from kgrag.knowledge_base.facade import KnowledgeBase
@@ -73,7 +81,14 @@ class _AskedShards(KnowledgeBase):
         return LeftToEvidence()  # facts are those of a shard, and no answer about all
 
     def allowed(self, where: Where) -> Allowed:
-        each = [base.allowed(where) for base in self._bases]
+        each, refused = [], []
+        for base in self._bases:
+            try:
+                each.append(base.allowed(where))
+            except UnknownName as error:  # a field that documents of another shard may have
+                refused.append(error)
+        if refused and not any(one.documents for one in each):
+            raise refused[0]
         return Allowed(
             frozenset().union(*(one.documents for one in each)), frozenset().union(*(one.chunks for one in each))
         )

@@ -47,6 +47,7 @@ _REPAIR_INPUT, _REPAIR_REPLY = 1.3, 1.25
 """A repair for its query: it has the query, its issues and what was tried before, too."""
 _PRIOR_INPUTS = 2
 """Prompts of the sizes planned that count beside those of a method that followed its queries."""
+_NO_BOUND = ", nine times in ten within the interval, which is no bound"
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
 _DECLARED_OFF = 0.3
@@ -158,7 +159,7 @@ class Forecast:
         paid = ", ".join(f"{count:,} paid replies to {name}" for name, count in sorted(self.learnt.items()))
         told = ", ".join(sorted(self.declared))
         parts = [f"as long as {paid}" if paid else "", f"as recorded of other models for {told}" if told else ""]
-        lengths = f"replies are taken to be {' and '.join(filter(None, parts))}" if paid or told else ""
+        lengths = f"replies are taken to be {' and '.join(filter(None, parts))}{_NO_BOUND}" if paid or told else ""
         if self.queries is None:
             return lengths
         here = (
@@ -197,11 +198,14 @@ class _Planned:
     unsure: float = 0.0
 
     def __add__(self, other: _Planned) -> _Planned:
-        return _Planned(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        both = _Planned(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        # those of either are as unsure as they were, and it is not said of all of them
+        off = self.unsure * self.completions + other.unsure * other.completions
+        return replace(both, unsure=off / both.completions if off else 0.0)
 
     def times(self, rate: float, deviation: float) -> _Planned:
         """Return as many times as much, with the deviation of that number."""
-        scaled = (rate * each for each in (self.completions, self.input, self.output, self.squares))
+        scaled = (rate * each for each in (self.completions, self.input, self.output, self.squares, self.schema))
         return replace(_Planned(*scaled), unsure=deviation / rate if rate else 0.0)
 
 
@@ -228,6 +232,13 @@ class Plan:
             for name, one in plan._by_prompt.items():
                 both._by_prompt[name] = both._by_prompt.get(name, _Planned()) + one
         return both
+
+    def divided(self, rate: float, deviation: float) -> Plan:
+        """Return the same text in so many times as many prompts; the standard deviation is of that rate."""
+        divided = Plan()
+        for name, one in self._by_prompt.items():
+            divided._by_prompt[name] = replace(one.times(rate, deviation), input=one.input, schema=one.schema)
+        return divided
 
     @property
     def usage(self) -> Usage:

@@ -34,7 +34,7 @@ from weakref import WeakKeyDictionary
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InputError
+from kgrag.errors import InputError, UnknownName
 from kgrag.index import change_feed, vector_spaces
 from kgrag.late_patterns import late_re
 from kgrag.model import Allowed, Table
@@ -61,6 +61,7 @@ _CONDITION = late_re(
 )
 _NUMBERS = frozenset({XSD.integer, XSD.decimal, XSD.double})
 _DOCUMENTS_PER_QUERY = 1000
+_MAX_FIELDS_NAMED = 40  # in an error
 _MAX_FILTERS_KEPT = 16  # of one store
 _SEARCHES = late_re(rf"\bkgv:|{re.escape(KGV.prefix)}")
 
@@ -130,6 +131,7 @@ def allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str], 
         select: runs a query of a user's past the gate; None where patterns are not taken.
 
     Raises:
+        UnknownName: nothing meets it, since it names a field that no document has.
         InputError: the filter has a pattern, and those are not taken here.
         InvalidSPARQL: the gate or the engine refuses a pattern.
     """
@@ -144,7 +146,27 @@ def allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str], 
         of_store[wanted] = (revision, known)
         while len(of_store) > _MAX_FILTERS_KEPT:
             del of_store[next(iter(of_store))]
+    if not known.documents:
+        _refuse_unknown_fields(wanted, store)
     return known
+
+
+def _refuse_unknown_fields(wanted: DocumentFilter, store: TripleStore) -> None:
+    """Raise UnknownName where there are documents, and none has a field that a filter names."""
+    catalogue = store.names.catalogue
+    named = dict.fromkeys(each.field for each in wanted.conditions if each.field not in _OWN_FIELDS)
+    lacking = [name for name in named if not store.ask(_held(name, catalogue))]
+    if not lacking or not store.ask(queries.bind("filters/any_document", catalogue=catalogue)):
+        return
+    stated = store.select(queries.bind("filters/fields", catalogue=catalogue, limit=_MAX_FIELDS_NAMED + 1)).values()
+    known = [*_OWN_FIELDS, *(metadata.name_of(iri) for (iri,) in stated[:_MAX_FIELDS_NAMED])]
+    more = ", …" if len(stated) > _MAX_FIELDS_NAMED else ""
+    raise UnknownName(f"no document has the field {lacking[0]!r}. Fields: {', '.join(known)}{more}.")
+
+
+def _held(name: str, catalogue: ox.NamedNode) -> str:
+    """Return the query for whether any document has a field."""
+    return queries.bind("filters/any_with_field", catalogue=catalogue, property=metadata.property_of(name))
 
 
 _LOCK = Lock()

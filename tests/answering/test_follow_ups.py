@@ -88,4 +88,28 @@ def test_what_cannot_be_resolved_says_so() -> None:
 def test_a_short_message_in_another_language_is_asked_with_the_question_before_it_and_says_so() -> None:
     resolved = resolve("Und Linsen?", [Exchange("Wann werden Kichererbsen ausgesät?")])
     assert resolved.text == "Wann werden Kichererbsen ausgesät? Und Linsen?"
-    assert "English" in resolved.unresolved
+    assert "for English" in resolved.unresolved
+
+
+PRICE = "The Mixer Dora costs 480 EUR. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message", "full"),
+    [
+        ("What does the Mixer Dora cost?", PRICE, "Is it in stock?", "Is the Mixer Dora in stock?"),
+        ("What is the price of the Mixer Dora?", PRICE, "Is it in stock?", "Is the Mixer Dora in stock?"),
+        ("Which pump weighs 40 KG?", "The Pump Alba weighs 40 KG.", "Is it loud?", "Is Pump Alba loud?"),
+        ("Which pump has 40 kW?", "The Pump Alba has 40 kW.", "Is it loud?", "Is Pump Alba loud?"),
+        ("Which price list is valid?", "That of March 2024.", "Where is it?", "Where is the price list?"),
+        ("What is the date of the fair?", "3 March 2024.", "Where is it held?", "Where is the fair held?"),
+    ],
+)
+def test_a_pronoun_means_no_unit_currency_number_or_date(question: str, answer: str, message: str, full: str) -> None:
+    assert resolve(message, [Exchange(question, answer)]).text == full
+
+
+def test_a_pronoun_behind_a_value_alone_is_not_resolved_and_says_so() -> None:
+    resolved = resolve("Is it strong?", [Exchange("Which currency applies?", "All prices are in EUR.")])
+    assert resolved.text == "Is it strong?"
+    assert "“it”" in resolved.unresolved

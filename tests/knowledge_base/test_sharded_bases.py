@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase, Shards, queries
 from kgrag.cli import app
-from kgrag.errors import EmbeddingMismatch, InputError, InvalidSettings, StorageFailed
+from kgrag.errors import EmbeddingMismatch, InputError, InvalidSettings, StorageFailed, UnknownName
 from kgrag.index.sharded_indexes import Shard, ShardedStore
 from kgrag.knowledge_base import services, sharded_bases
 from kgrag.knowledge_base.shard_splitting import shard_number
@@ -223,3 +223,11 @@ def test_a_query_whose_rows_cannot_be_joined_is_refused_and_not_answered_in_part
             store.select(sparql)
     one = queries.bind("sire_rag/proposition_count", catalogue=store.names.catalogue)
     assert store.select(one).values() == [("0",)]
+
+
+def test_a_field_is_refused_only_where_no_shard_has_it() -> None:
+    parts = [base([Document("Rye.", "R", metadata={name: 1})]) for name in ("year", "week")]
+    with Shards(parts) as shards:
+        assert len(shards.retrieve("Rye?", where={"week": 1})) == 1
+        with pytest.raises(UnknownName, match="'month'"):
+            shards.retrieve("Rye?", where={"month": 1})

@@ -182,5 +182,8 @@ def test_the_command_line_plans_an_answer(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, command, env={"KGRAG_PRICES": '{"extractive": {"input": 1, "output": 2}}'})
     found = json.loads(shown.output)
     assert found["completions"] == 1
-    assert found["note"] == "replies are taken to be as recorded of other models for answering/answer"
+    assert found["note"] == (
+        "replies are taken to be as recorded of other models for answering/answer, nine times in ten within the "
+        "interval, which is no bound"
+    )
     assert found["price"] == round((found["input_tokens"] + 2 * found["output_tokens"]) / 1e6, 6)

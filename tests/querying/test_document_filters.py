@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase, queries
-from kgrag.errors import InputError, InvalidSPARQL
+from kgrag.errors import InputError, InvalidSPARQL, UnknownName
 from kgrag.model import Document
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import read_filter
@@ -79,7 +79,7 @@ def numbers(kb: KnowledgeBase, where: Any) -> str:
         ({"url": {"prefix": "https://example.org/4"}}, "4"),
         ({"location": {"prefix": "/docs/1"}}, "1"),
         ({"media_type": "text/plain"}, "012345"),
-        ({"no such field": "a"}, ""),
+        ({"tenant": "nobody"}, ""),
         ("tenant=a", "024"),
         ('tenant="a"', "024"),
         ("year=2020", "2"),
@@ -107,6 +107,21 @@ def numbers(kb: KnowledgeBase, where: Any) -> str:
 )
 def test_a_filter_lets_these_documents_through(kb: KnowledgeBase, where: Any, expected: str) -> None:
     assert numbers(kb, where) == expected
+
+
+@pytest.mark.parametrize(
+    "where", [{"tenat": "a"}, "tenat=a", ["tenant=a", "tenat^=a"], {"tenat": {"from": 2}}], ids=str
+)
+def test_a_field_that_no_document_has_is_refused_with_those_that_there_are(kb: KnowledgeBase, where: Any) -> None:
+    with pytest.raises(
+        UnknownName, match=r"no document has the field 'tenat'\. Fields: title, .*due date, .*, tenant, year"
+    ):
+        kb.allowed(where)
+
+
+def test_a_field_is_not_refused_where_there_is_no_document_yet() -> None:
+    with KnowledgeBase(embedder=HashEmbedder()) as empty:
+        assert not empty.allowed({"tenant": "a"}).documents
 
 
 NO_FILTERS: list[Any] = [{}, [], "", "  ", 5, {"tenant": None}, {"": "a"}, {"tenant": {}}, {"tenant": {"like": "a"}}]

@@ -81,6 +81,14 @@ def test_a_kept_conversation_goes_on_at_another_server(keeping: Inside) -> None:
     assert keeping.client.get("/chat", params={"chat": "nobody-knows"}).status_code == 404
 
 
+def test_the_start_page_shows_no_question_of_a_conversation_to_others(keeping: Inside) -> None:
+    say(keeping, TEN_TURNS[0][0])
+    assert "Asked before" not in keeping.page("/").text
+    keeping.kb.ask("When is lentil sown?", keep=True)
+    listed = lxml.html.fromstring(keeping.page("/").text).xpath("//h2[text()='Asked before']/following::ul[1]/li")
+    assert [" ".join(one.text_content().split()) for one in listed] == ["When is lentil sown?"]
+
+
 def test_facets_say_which_documents_may_be_found(keeping: Inside) -> None:
     first = lxml.html.fromstring(keeping.client.get("/chat").text)
     assert words(first, "options", "//select[@name='where.year']/option") == ["any", "2020 (3)", "2021 (2)"]

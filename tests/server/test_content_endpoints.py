@@ -131,6 +131,8 @@ def test_a_link_leads_to_the_next_page(live: Inside) -> None:
     assert "next" not in following.links
     assert live.client.get("/documents", params={"limit": 0}).status_code == 400
     assert live.client.get("/documents", params={"where": "no filter"}).status_code == 400
+    refused = live.client.get("/documents", params={"where": "tenat=a"})
+    assert (refused.status_code, "'tenat'" in refused.text, "tenant" in refused.text) == (400, True, True)
     assert live.client.get("/documents", params={"after": "zzz", "limit": 3}).json() == {"documents": [], "next": ""}
 
 

@@ -62,6 +62,22 @@ def test_a_page_is_in_the_first_known_language_of_the_browser(
     assert shown in page.findtext(".//h1")
 
 
+@pytest.mark.parametrize(
+    ("question", "accepts", "labels"),
+    [
+        ("Quelle est la taxe sur la soie ?", "en", ["Pas de réponse", "Passages les plus proches"]),
+        ("Welcher Kaiser schaffte die Steuer ab?", "en", ["Keine Antwort", "Nächste Stellen"]),
+        ("Quelle est la taxe sur la soie ?", "de", ["Keine Antwort", "Nächste Stellen"]),
+    ],
+)
+def test_words_around_an_answer_follow_the_question_where_the_page_is_english(
+    demo: Inside, question: str, accepts: str, labels: list[str]
+) -> None:
+    headers = {"Accept": "text/html", "Accept-Language": accepts}
+    page = lxml.html.fromstring(demo.client.get("/", params={"question": question}, headers=headers).text)
+    assert [" ".join(found.text_content().split()) for found in page.xpath("//*[@class='eyebrow']")] == labels
+
+
 def test_values_and_other_attributes_are_left_as_they_are() -> None:
     html = '<input name="Ask" value="Ask" placeholder="Ask"><code>Ask</code> Ask <b>Ask</b>'
     said = '<input name="Ask" value="Ask" placeholder="Fragen"><code>Ask</code> Fragen <b>Fragen</b>'

@@ -183,6 +183,12 @@ def test_where_nothing_carries_an_answer_the_page_says_so(demo: Inside) -> None:
     assert page.xpath("//h2[text()='Nearest passages']")
 
 
+def test_a_filter_on_a_field_that_no_document_has_names_those_that_there_are(demo: Inside) -> None:
+    page = tree(demo.page("/", question=QUESTION, where="tenat=a"))
+    said = text_of(page.xpath("//*[@role='alert']")[0])
+    assert "No document has the field 'tenat'. Fields: title, id" in said
+
+
 def test_the_query_behind_rows_is_shown_and_opens_in_the_editor(demo: Inside) -> None:
     question = "Which varieties of lentil are grown in which zone?"
     page = tree(demo.page("/", question=question, method="obqc"))

@@ -1,5 +1,11 @@
 """The count of rows in what the engine writes."""
 
+import json
+import socket
+import struct
+import subprocess
+import sys
+
 import pyoxigraph as ox
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,3 +36,39 @@ def test_as_many_rows_are_counted_as_there_are(rows: list[tuple[str | None, str 
             counter.add(data[at : at + cuts[turn % len(cuts)]])
             at += cuts[turn % len(cuts)]
         assert counter.rows == len(rows), media
+
+
+_SLOW_TO_BEGIN = """
+import os, time
+from kgrag.server.readers import reader_program
+
+write = os.write
+
+
+def slow(descriptor, data):
+    if data[:1] == b"R":
+        time.sleep(0.3)
+    return write(descriptor, data)
+
+
+os.write = slow
+reader_program.main()
+"""
+
+
+def test_the_answer_to_a_request_that_waited_already_comes_after_the_word_that_the_reader_is_ready() -> None:
+    header = json.dumps({"media": "text/turtle", "base": "", "task": "parse", "max_bytes": 99, "max_rows": 0}).encode()
+    body = b"<urn:s> <urn:p:p> 1 ."
+    ours, its = socket.socketpair()
+    limits = json.dumps({"memory": 1 << 30, "stack": 1 << 24})
+    with ours, its:
+        ours.sendall(struct.pack(">IIIQ", 1, len(header), 2, len(body)) + header + b"{}" + body)
+        ours.shutdown(socket.SHUT_WR)
+        command = [sys.executable, "-c", _SLOW_TO_BEGIN, limits]
+        done = subprocess.run(command, stdin=its.fileno(), capture_output=True, check=True, timeout=60)
+    letters, at = [], 0
+    while at < len(done.stdout):
+        letter, _, length = struct.unpack_from(">cII", done.stdout, at)
+        letters.append(letter)
+        at += 9 + length
+    assert letters == [b"R", b"W"]

@@ -239,28 +239,29 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C in a terminal comes to the whole group; the server decides
     threading.stack_size(limits["stack"])
     runner, (left, leaves) = _TaskRunner(), os.pipe()
-    worker = _begin_work(runner, leaves)
+    worker = _worker(runner, leaves)
 
     def give_way(_number: int, _frame: object) -> None:
         with suppress(OSError):  # it has just left, or has a lower one already
-            os.setpriority(os.PRIO_PROCESS, worker.native_id or 0, _PRIORITY_OF_LONG)
+            if worker.native_id is not None:
+                os.setpriority(os.PRIO_PROCESS, worker.native_id, _PRIORITY_OF_LONG)
 
     signal.signal(GIVE_WAY, give_way)
     _OUTPUT.add_frame(b"R", b"")
     _OUTPUT.write()
+    worker.start()  # not before: a request may be here already, and two that write at once mix their frames
     woken = select.poll()
     woken.register(0, 0)
     woken.register(left, select.POLLIN)
     while all(number != 0 for number, _ in woken.poll()):
         os.read(left, 1)
-        worker = _begin_work(runner, leaves)
+        worker = _worker(runner, leaves)
+        worker.start()
     os._exit(0)
 
 
-def _begin_work(runner: _TaskRunner, leaves: int) -> threading.Thread:
-    worker = threading.Thread(target=_work, args=(runner, leaves), daemon=True)  # with the priority of this thread
-    worker.start()
-    return worker
+def _worker(runner: _TaskRunner, leaves: int) -> threading.Thread:
+    return threading.Thread(target=_work, args=(runner, leaves), daemon=True)  # with the priority of who starts it
 
 
 def _confine(memory: int) -> None:

@@ -1,0 +1,66 @@
+"""Words around an answer in the language of its question: what is cited, what comes nearest, what is left out.
+
+What the pages have in their own catalogue too is worded as it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kgrag.languages import language_of
+
+__all__ = ["in_language_of", "reply_words"]
+
+_OF_MODEL = "words of a model, which no sentence carries; written from"
+_GERMAN = MappingProxyType(
+    {
+        "Answer": "Antwort",
+        "No answer": "Keine Antwort",
+        "confidence": "Sicherheit",
+        "Cited": "Zitiert",
+        "Cited passages": "Zitierte Stellen",
+        "Nearest passages": "Nächste Stellen",
+        "Nearest sentences": "Nächste Sätze",
+        "The nearest sentences:": "Die nächsten Sätze:",
+        "Not in the evidence:": "Nicht in den Belegen:",
+        "Asked as:": "Gefragt wurde:",
+        "asked as:": "gefragt wurde:",
+        "characters": "Zeichen",
+        "not supported by what it cites, left out:": "von dem, was zitiert ist, nicht gedeckt und weggelassen:",
+        _OF_MODEL: "Worte eines Modells, die kein Satz trägt; geschrieben aus",
+    }
+)
+_FRENCH = MappingProxyType(
+    {
+        "Answer": "Réponse",
+        "No answer": "Pas de réponse",
+        "confidence": "confiance",
+        "Cited": "Cité",
+        "Cited passages": "Passages cités",
+        "Nearest passages": "Passages les plus proches",
+        "Nearest sentences": "Phrases les plus proches",
+        "The nearest sentences:": "Les phrases les plus proches :",
+        "Not in the evidence:": "Absent des passages trouvés :",
+        "Asked as:": "Question posée :",
+        "asked as:": "question posée :",
+        "characters": "caractères",
+        "not supported by what it cites, left out:": "non étayé par ce qui est cité, omis :",
+        _OF_MODEL: "mots d’un modèle qu’aucune phrase n’étaye ; tirés de",
+    }
+)
+_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType({"de": _GERMAN, "fr": _FRENCH})
+
+
+def reply_words(language: str) -> Mapping[str, str]:
+    """Return the words around an answer in a language, by the English ones; none for one that is not known here."""
+    return _WORDS.get(language, MappingProxyType({}))
+
+
+def in_language_of(question: str, words: str) -> str:
+    """Return English words around an answer in the language of its question, else as they are.
+
+    >>> in_language_of("Wie hoch ist die Kaution?", "Nearest passages"), in_language_of("How high is it?", "Answer")
+    ('Nächste Stellen', 'Answer')
+    """
+    return reply_words(language_of(question)).get(words, words)
