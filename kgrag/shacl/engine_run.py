@@ -24,6 +24,7 @@ from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.sparql_constraints import over_union
 from kgrag.shacl.written_literals import Written, unmarked
+from kgrag.shacl.written_selects import written_select
 from kgrag.shacl.written_statements import WrittenView
 
 __all__ = ["validate", "validation", "violations_of_each"]
@@ -113,8 +114,8 @@ def violations_of_each(
             refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
         constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
-        run = _ValidationRun(asker, asker)
-        on_copy = run if view is None else _ValidationRun(view.asker, asker)
+        run = _ValidationRun(asker, asker, written)
+        on_copy = run if view is None else _ValidationRun(view.asker, asker, written)
         copied = [False] * len(constraints) if view is None else view.take(constraints)
         runs = [on_copy if on_its_copy else run for on_its_copy in copied]
         if undecided is None:
@@ -146,11 +147,12 @@ class _ValidationRun:
     ``kept`` are the inner shapes of its keys, so that no other one gets the identity of one that is gone. ``recursive``
     has what departs from shapes that lead back to themselves, by their groups and names.
 
-    ``source`` runs the SELECTs of shapes, which read literals by their value; it is ``asker`` unless that reads a copy.
+    ``source`` runs the SELECTs of shapes; it is ``asker`` unless that reads a copy. ``written``: what it changed.
     """
 
     asker: ConstraintQueries
     source: ConstraintQueries
+    written: Written | None = None
     departing: dict[object, set[Where]] = field(default_factory=dict)
     kept: list[Branch] = field(default_factory=list)
     recursive: dict[object, Iterable[Where] | InvalidRDF | InvalidSPARQL] = field(default_factory=dict)
@@ -170,7 +172,7 @@ class _ValidationRun:
 
     def rows_by(self, asker: ConstraintQueries, constraint: Constraint) -> Iterator[Row]:
         """Return the rows of a constraint's violations as another asker finds them."""
-        return _ValidationRun(asker, self.source)._rows(constraint)
+        return _ValidationRun(asker, self.source, self.written)._rows(constraint)
 
     def _violations(self, constraint: Constraint, violating: Sequence[Row]) -> Iterator[Violation]:
         """Yield one violation per row, with the results of an inner shape for the nodes that depart from it."""
@@ -300,8 +302,7 @@ class _ValidationRun:
     def _select_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Run a SPARQL constraint once and keep the rows whose ``$this`` is a focus node there."""
         merged = self.source.merged
-        select = over_union(constraint.select, merged) if merged else constraint.select
-        selected = list(rows(self.source.store.select(select)))
+        selected = self._selected(constraint)
         if not selected:
             return
         focus: dict[Where, list[Term | None]] = {}
@@ -312,6 +313,17 @@ class _ValidationRun:
             for node in focus.get((graph, row.get("this")), ()):
                 value = {} if constraint.path or row.get("value") else {"value": node}
                 yield row | value | {"graph": graph, "focus": node}
+
+    def _selected(self, constraint: Constraint) -> list[Row]:
+        """Return the rows of a SPARQL constraint, for whatever node."""
+        source, text = self.source, constraint.select
+        if not self.written:
+            return list(rows(source.store.select(over_union(text, source.merged) if source.merged else text)))
+        how = written_select(text, self.written, constraint.shape)
+        if how.exact:
+            return how.rows(text, source.store, source.merged, self.written, constraint.shape)
+        selected = rows(source.store.select(over_union(text, source.merged)))
+        return [how.restored(row, self.written) for row in selected]
 
     def _list_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that are no lists, or not as a constraint wants them."""
