@@ -154,7 +154,7 @@ class FolderPass:
             own = self.seen.get(document, set()) - held
             _, place = self._texts.get(hashes.get(document, ""), ("", ""))
             new = min(own, default="") or (place if document not in self.seen and place not in held else "")
-            is_there = not os.path.isabs(location) or os.path.lexists(location)  # only spelt otherwise now
+            is_there = not Path(location).is_absolute() or os.path.lexists(location)  # only spelt otherwise now
             if new and not is_there:
                 self.moved.append((location, new))
                 self.relocated += bool(own)
