@@ -15,7 +15,7 @@ statement                 meaning
 ``check:separate``        pattern -> the first pattern of another part of its scope that nothing joins with it
 ``check:name``            variable -> its name; ``check:bound true`` when something binds it
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
-``a check:Use``           ``check:variable``, ``check:role``, ``check:reach``: a variable that needs a value, where it has none
+``a check:Use``           ``check:variable``, ``check:role``, ``check:reach``: a variable used where it has no value
 ``a check:Offer``         ``check:variable``, ``check:constant``: what VALUES or a FILTER gives a variable
 ``a check:IllTyped``      ``check:constant``, ``check:datatype``, ``check:example``: a literal without a value
 ``a check:IdleMinus``     a MINUS that shares no variable with what stands before it; ``check:variable``: it shares
