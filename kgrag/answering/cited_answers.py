@@ -379,9 +379,9 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
-        # the pairs of a fact are whole as they are
-        texts = (piece for piece in evidence if not piece.is_fact)
-        self._sources = {source.span.chunk: source for piece in texts for source in piece.sources}
+        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
+        texts = {source.span.chunk for piece in evidence if not piece.is_fact for source in piece.sources}
+        self._of_facts = frozenset(self._sources) - texts
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
@@ -404,7 +404,7 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = in_runs([one.citation for one in whole], self._sources)
+            citations = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
