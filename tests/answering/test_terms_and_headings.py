@@ -1,7 +1,5 @@
 """Terms and headings in citations: cited with what stands below them, in reading order, and known where they are shown."""
 
-from dataclasses import replace
-
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
@@ -74,13 +72,17 @@ def test_a_name_that_only_the_passage_before_has_is_cited_from_there() -> None:
 
 
 def test_a_long_value_of_a_fact_is_cited_where_it_is_written_and_not_where_its_words_are() -> None:
-    text = (
-        "The keeper may hold the toll until a barge is at the gate of the lock. "
-        "Also, the toll of the gate is not asked of a barge in ice."
+    texts = (
+        "Ann Lee, the keeper of Elm gate, asked a barge in ice of the toll of the gate, and of the name of the lock.",
+        "Also, the toll of the gate is not asked of a barge in ice.",
     )
-    span = Span("urn:c", "urn:d", 0, len(text))
-    fact = "name: toll; effect: the toll of the gate is not asked of a barge in ice"
-    piece = EvidencePiece(1, Hit("urn:f", "hyperedge", fact, 1.0, (span,)), (SourceChunk(text, span),))
-    quote = Quote("the toll of the gate is not asked of a barge in ice", 1)
-    (found,) = cited(replace(quote), "No toll is asked in ice.", [piece], KnowledgeBase().store, sentence=0)
-    assert found.citation.quote == "Also, the toll of the gate is not asked of a barge in ice."
+    sources = tuple(
+        SourceChunk(text, Span(f"urn:c{number}", "urn:d", 200 * number, 200 * number + len(text)))
+        for number, text in enumerate(texts)
+    )
+    value = "the toll of the gate is not asked of a barge in ice"
+    fact = f"name: toll; keeper: Ann Lee, the keeper of Elm gate; effect: {value}"
+    spans = tuple(source.span for source in sources)
+    piece = EvidencePiece(1, Hit("urn:f", "hyperedge", fact, 1.0, spans), sources)
+    (found,) = cited(Quote(value, 1), "No toll is asked in ice.", [piece], KnowledgeBase().store, sentence=0)
+    assert found.citation.quote == texts[1]
