@@ -21,6 +21,7 @@ from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_be
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
+from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
@@ -404,7 +405,9 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
+            repeated = repeating_headings(sentence.quotes, by_quote, self._sources)
+            runs = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
+            citations = tuple(one for one in runs if one not in repeated) or runs
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))

@@ -162,6 +162,8 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
     With ``pairs``, whole ``key: value`` pairs are cited as they are, whatever their length.
     """
     matches = [(source, place) for source in sources for place in places(quote, source.text)]
+    if not _carries(quote):  # of a term, the line that is no more than it
+        matches = [each for each in matches if _sentence_below(each[0].text, each[1]) is not None] or matches
     if not matches:
         return []
     source, place = matches[_closest([(source.text, place) for source, place in matches], context)]

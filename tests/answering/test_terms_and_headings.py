@@ -3,6 +3,7 @@
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
+from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.knowledge_base.facade import KnowledgeBase
 from kgrag.model import Citation, Hit, Span
@@ -56,6 +57,24 @@ def test_a_name_in_the_heading_that_is_shown_needs_no_line() -> None:
         carried = Carried(citation("It is due at once.", text, start=0), "It is due at once.", ())
         found = completed("The toll option is due at once.", "When is the toll option due?", [carried], [piece])
         assert len(found) == count, heading
+
+
+def test_a_term_is_cited_from_its_own_line_and_not_from_a_sentence_that_has_it_too() -> None:
+    text = f"Of the TOLL marks a third is kept for the lock, and ice.\n\n{DIRECTIVES}"
+    span = Span("urn:c", "urn:d", 0, len(text))
+    piece = EvidencePiece(1, Hit("urn:c", "passage", text, 1.0, (span,)), (SourceChunk(text, span),))
+    (found,) = cited(Quote("TOLL marks", 1), "TOLL of the lock in ice.", [piece], KnowledgeBase().store, sentence=0)
+    assert found.citation.quote.startswith("TOLL marks\n")
+
+
+def test_a_quote_of_the_heading_that_is_shown_repeats_it_beside_another() -> None:
+    source = SourceChunk(DIRECTIVES, SPAN, "Canal > Toll marks")
+    quotes = [Quote("The default is 22 marks.", 1), Quote("toll marks", 1), Quote("OPENING minutes", 1)]
+    at = {"toll marks": "TOLL marks"}
+    carried = [[Carried(citation(at.get(one.text, one.text)), one.text, ())] for one in quotes]
+    found = repeating_headings(quotes, carried, {"urn:c": source})
+    assert [one.quote for one in found] == ["TOLL marks"]
+    assert repeating_headings(quotes[1:2], carried[1:2], {"urn:c": source}) == set()
 
 
 def test_a_name_that_only_the_passage_before_has_is_cited_from_there() -> None:
