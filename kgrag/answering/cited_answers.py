@@ -22,6 +22,7 @@ from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, va
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.reply_words import NO_REPLY, in_language_of
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
+from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.answering.whole_tables import with_tables
@@ -417,9 +418,9 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
-        # the pairs of a fact are whole as they are
-        texts = (piece for piece in evidence if not piece.is_fact)
-        self._sources = {source.span.chunk: source for piece in texts for source in piece.sources}
+        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
+        texts = {source.span.chunk for piece in evidence if not piece.is_fact for source in piece.sources}
+        self._of_facts = frozenset(self._sources) - texts
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
@@ -442,7 +443,9 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = in_runs([one.citation for one in whole], self._sources)
+            repeated = repeating_headings(sentence.quotes, by_quote, self._sources)
+            runs = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
+            citations = tuple(one for one in runs if one not in repeated) or runs
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
