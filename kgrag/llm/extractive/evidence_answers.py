@@ -26,6 +26,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.code_meanings import read_code_meaning
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
@@ -128,7 +129,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_table_answer(asked, texts)
+    found = found or read_code_meaning(asked, texts) or read_table_answer(asked, texts)
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
         found = {"unknown": True, "sentences": []} if looked_up else _ranked(asked, texts, nearness)
