@@ -373,16 +373,19 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
         since = build_marks.unfinished(self.store).get(method.partition(":")[0])
         return figures if since is None else {**figures, "build_unfinished_since": since}
 
-    def status(self) -> Mapping[str, Mapping[str, Any]]:
+    def status(self) -> Mapping[str, Any]:
         """Return what builds left to do.
 
-        The methods whose build did not end, with its start; what each last build could not do, and why; and what was
-        left out because only a share was asked for, which is neither.
+        The methods whose build did not end, with its start; what each last build could not do, and why; what was left
+        out because only a share was asked for, which is neither; and the inference graphs whose sources changed since.
         """
+        from kgrag.knowledge_base.reasoning_runs import stale
+
         return {
             "unfinished": build_marks.unfinished(self.store),
             "pending": build_marks.undone(self.store),
             "left_out": build_marks.left_out(self.store),
+            "stale": stale(self.store),
         }
 
     def plan(self, *, documents: int) -> GrowthPlan:
