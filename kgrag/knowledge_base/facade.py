@@ -283,9 +283,18 @@ class KnowledgeBase(ConversationCalls, ReasoningCalls, ExportCalls):
         """
         return user_queries.explanation(self, sparql, seconds=seconds)
 
-    def update(self, sparql: str) -> int:
-        """Run a SPARQL Update atomically and return the new revision of the store."""
-        return user_queries.run_update(self.store, sparql)
+    def update(self, sparql: str, *, own_graphs: bool = False) -> int:
+        """Run a SPARQL Update atomically and return the new revision of the store.
+
+        Args:
+            sparql: the update. It may name graphs that kgrag makes itself (documents …), but for the catalogue.
+            own_graphs: let GRAPH with a variable, CLEAR ALL and the like change such graphs as well.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or reaches the network.
+            InputError: it changes the catalogue, or without ``own_graphs`` a graph of kgrag's that it does not name.
+        """
+        return user_queries.run_update(self.store, sparql, own_graphs=own_graphs)
 
     def effect(self, sparql: str) -> UpdateEffect:
         """Return what a SPARQL Update would do, counted and sampled by graph; nothing is changed."""
