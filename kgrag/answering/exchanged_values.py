@@ -4,7 +4,11 @@
 Northern zone gets 80 kg" is made of stated words alone. A cited text is read clause by clause: a value is exchanged
 where every clause that states it is about names that the sentence does not have, while a clause about a name of the
 sentence states another value of that kind, at the same side of the name. Clauses with a pronoun may go on about any
-thing before, and are left alone, as are things without a name of their own.
+thing before, and are left alone.
+
+Things without a name of their own are told apart by all words of a clause: of "Load must be above 25%. Battery capacity
+must be 100% at start", "the load must be above 100%" has every word of the first, which states another value, and less
+of the second.
 """
 
 from __future__ import annotations
@@ -24,11 +28,15 @@ _CLAUSE_END = late_regex(r"[;.!?]\s|\n|,?\s(?:and|but|while|whereas)\s", regex.I
 _CAPITAL = late_regex(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}]+")
 _WORD = late_regex(r"[\p{L}\p{M}]+")
 _PRONOUNS = word_set("he she it they his her its their him them this that these those who which")
+_SAY_NOTHING = STOP_WORDS - word_set(
+    "above after before below down least less more most no not only over than under up"
+)
+"""Stop words, but those that say on which side of a value a thing is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause: its quantities with their places, and its names with theirs.
+    """A clause: its quantities with their places, its names with theirs, and the stems of its words.
 
     ``goes_on``: it may go on about what the clause before is about: it has a pronoun, or a verb before its names.
     """
@@ -36,6 +44,7 @@ class _Clause:
     quantities: tuple[tuple[int, Quantity], ...]
     names: tuple[tuple[int, str], ...]
     goes_on: bool
+    words: frozenset[str] = frozenset()
 
     def side(self, place: int) -> bool | None:
         """Return whether its names are all before a place, or all behind; None where it may be of another thing."""
@@ -60,7 +69,31 @@ def exchanged(sentence: str, cited: str) -> list[str]:
     own = {stem(word) for word in _WORD.findall(sentence.casefold())}
     found = quantities(without_dates(sentence))
     values = {(one.kind, one.value) for one in found}
-    return [one.written for one in found if _is_exchanged(one, clauses, own, values)]
+    return [
+        one.written
+        for one in found
+        if _is_exchanged(one, clauses, own, values) or _is_of_another_clause(one, clauses, own, values)
+    ]
+
+
+def _is_of_another_clause(
+    one: Quantity, clauses: Sequence[_Clause], own: Set[str], values: Set[tuple[str, object]]
+) -> bool:
+    """Return whether a sentence has all words of a clause with another value, and less of each that states this one."""
+    holding = [clause for clause in clauses if clause.stated(one)]
+    most = max((len(clause.words & own) for clause in holding), default=0)
+    if not holding or any(clause.goes_on or clause.words <= own for clause in holding):
+        return False
+    return any(
+        clause.words <= own and len(clause.words) > max(most, 1) and _has_other(one, clause, values)
+        for clause in clauses
+    )
+
+
+def _has_other(one: Quantity, clause: _Clause, values: Set[tuple[str, object]]) -> bool:
+    """Return whether a clause states a value of the kind, and none that the sentence has."""
+    others = [other for _, other in clause.quantities if other.kind == one.kind]
+    return bool(others) and not any((other.kind, other.value) in values for other in others)
 
 
 def _is_exchanged(one: Quantity, clauses: Sequence[_Clause], own: Set[str], values: Set[tuple[str, object]]) -> bool:
@@ -101,7 +134,8 @@ def _clauses(cited: str) -> list[_Clause]:
             and names[0][0] < placed[0][0]
             and not STOP_WORDS.issuperset(lead)
         )
-        clauses.append(_Clause(placed, names, follows or not _PRONOUNS.isdisjoint(said)))
+        words = frozenset(stem(word) for word in said if word not in _SAY_NOTHING)
+        clauses.append(_Clause(placed, names, follows or not _PRONOUNS.isdisjoint(said), words))
         start = after
     return clauses
 

@@ -44,6 +44,7 @@ _MAX_LINES_SHOWN = 20
 _ACCEPTED = "broken, and accepted"
 _COMES_BACK = "the file is still there, and comes back with the next ingest or sync of its folder"
 _ANSWER_WENT = "a kept answer went with what it cites"
+_MOVED_SOURCE = "{1}, the folder of the source '{0}' (if it is elsewhere now: kgrag sources --move {0} --to FOLDER)"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
@@ -301,7 +302,8 @@ def sync(
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _some(done.ingested.accepted, _ACCEPTED)
-        _end_sync(counts, forgotten, done.misplaced, done.ingested.skipped, done.ingested.broken, done.undecided)
+        counts |= {name: getattr(done, name) for name in ("misplaced", "undecided", "moved", "same", "absent")}
+        _end_sync(counts, forgotten, done.ingested.skipped, done.ingested.broken)
 
     def sync_there(client: Client) -> None:
         from kgrag.text.readers import accepted_files
@@ -317,7 +319,7 @@ def sync(
         forgotten = [{**one, "name": one["title"] or one["document"]} for one in done["forgotten"]]
         others, accepted = accepted_files.separated(read, broken)
         _some(accepted, _ACCEPTED)
-        _end_sync(done, forgotten, done["misplaced"], skipped, others, done["undecided"])
+        _end_sync(done, forgotten, skipped, others)
 
     through(server, sync_here, sync_there)
 
@@ -325,21 +327,25 @@ def sync(
 def _end_sync(
     counts: Mapping[str, Any],
     forgotten: Sequence[Mapping[str, Any]],
-    misplaced: int,
     skipped: Sequence[str],
     broken: Sequence[str],
-    undecided: Sequence[str],
 ) -> None:
+    moved, same = counts.get("moved", ()), counts.get("same", ())  # an earlier server sends none
     typer.echo(
         f"{counts['documents']} documents added, {counts['unchanged']} unchanged, {len(forgotten)} forgotten, "
-        f"{misplaced} lost one of several paths, {len(skipped)} skipped, {len(broken)} broken"
+        f"{len(moved)} moved or renamed, {counts['misplaced']} lost one of several paths, {len(same)} with the text of "
+        f"another file, {len(skipped)} skipped, {len(broken)} broken"
     )
+    _some([f"{before} -> {after}" for before, after in moved], "moved or renamed")
+    _some([f"{file} (as {first})" for file, first in same], "the same text")
     _some(skipped, "skipped")
     _some(broken, "broken", failed=True)
     _some(counts["violations"], "in quarantine", failed=True)
     _some([one["name"] for one in forgotten], "forgotten")
     _some([question for one in forgotten for question in one["answers"]], _ANSWER_WENT)
-    _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
+    left = (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in counts["undecided"])
+    _some(left, "left")
+    _some([_MOVED_SOURCE.format(name, root) for name, root in counts.get("absent", ())], "not there")
     if broken or counts["violations"] or any(one["remains"] for one in forgotten):
         raise typer.Exit(_code_of(counts) if broken or counts["violations"] else 1)
 

@@ -204,7 +204,9 @@ class DocumentCalls(ProfileCalls):
         self.store.flush()
         self._embed(progress)
         others, accepted = map(tuple, accepted_files.separated(path, broken))
-        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=others, accepted=accepted))
+        absent = tuple((each.name, each.root) for each in document_sources.absent(self.store))
+        ingested = replace(done.ingested, skipped=tuple(skipped), broken=others, accepted=accepted)
+        return replace(done, ingested=ingested, absent=absent)
 
     def sources(self) -> list[Source]:
         """Return what documents come from, by name: folders, files and feeds, each with the count of its documents."""

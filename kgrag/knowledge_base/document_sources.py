@@ -25,7 +25,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InputError, UnknownName
+from kgrag.errors import InputError, UnknownName, UnreadableDocument
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
 from kgrag.store.publication_plan import now
@@ -34,6 +34,7 @@ from kgrag.text.readers.sources import cleaned
 
 __all__ = [
     "Source",
+    "absent",
     "counted",
     "entry",
     "folder_of",
@@ -146,13 +147,25 @@ def folder_of(store: TripleStore, path: Path) -> Path:
 
     Raises:
         InputError: the source is a feed.
+        UnreadableDocument: it is a source whose folder is not there.
     """
-    source = None if path.exists() else next((one for one in registered(store) if one.name == str(path)), None)
+    known = [] if path.exists() else registered(store)
+    source = next((one for one in known if one.name == str(path) or one.root == _real(path)), None)
     if source is None:
         return path
     if source.kind == FEED:
         raise InputError(f"'{source.name}' is a feed: its documents come by `add`, and there is no folder to read.")
+    if not Path(source.root).is_dir():
+        raise UnreadableDocument(
+            f"{source.root}: there is no such folder. If that of the source '{source.name}' was moved or renamed: "
+            f"`kgrag sources --move {source.name} --to FOLDER`."
+        )
     return Path(source.root)
+
+
+def absent(store: TripleStore) -> list[Source]:
+    """Return the sources whose folders are not there: moved, renamed, deleted, or on a drive that is not mounted."""
+    return [each for each in registered(store) if each.kind != FEED and not Path(each.root).is_dir()]
 
 
 def note_folder(store: TripleStore, source: Source, *, synced: bool, since: int = -1) -> None:
@@ -222,11 +235,12 @@ def rename(store: TripleStore, name: str, new: str) -> str:
 def move(store: TripleStore, name: str, root: Path, *, elsewhere: bool = False) -> int:
     """Say that the folder of a source is another one now, with all that is in it; returns the count of its documents.
 
-    With ``elsewhere`` the folder is on another machine, where it may be that it is there.
+    A source that the other folder has become meanwhile, by a sync of it, becomes part of this one. With ``elsewhere``
+    the folder is on another machine, where it may be that it is there.
 
     Raises:
         UnknownName: there is no such source.
-        InputError: it is a feed, the other folder is none, or is in a source, or has one in it.
+        InputError: it is a feed, the other folder is none, or is inside of a source, or has one in it.
     """
     sources = registered(store)
     source = named(sources, name)
@@ -238,14 +252,17 @@ def move(store: TripleStore, name: str, root: Path, *, elsewhere: bool = False) 
         raise InputError(f"{root} is no folder. Move '{source.name}' to where its files are now.")
     new = _real(root)
     moving = [each for each in sources if each.kind != FEED and _contains(source.root, each.root)]
+    renamed = not elsewhere and not Path(source.root).is_dir()
     for each in sources:
         crossing = _contains(each.root, new) or _contains(new, each.root)
-        if each.kind != FEED and each not in moving and crossing:
+        if each.kind != FEED and each not in moving and crossing and not (renamed and each.root == new):
             raise InputError(f"{new} crosses the source '{each.name}' ({each.root}). No two sources have one place.")
     if new != source.root:
         roots = {"old": source.root, "inside": _inside(source.root), "new": new, "within": _inside(new)}
         values = {key: ox.Literal(value) for key, value in roots.items()}
         store.update(queries.bind("sources/move", catalogue=store.names.catalogue, **values))
+        if same := [each for each in sources if each.kind != FEED and each.root == new]:
+            _record(store, replace(source, root=new, synced=max(source.synced, same[0].synced)), same)
     return next(each.documents for each in counted(store)[0] if each.name == name)
 
 

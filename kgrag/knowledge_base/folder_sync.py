@@ -37,12 +37,18 @@ class Followed:
     """What a pass did: what was ingested, what was forgotten, and how many documents only lost a place.
 
     ``undecided`` are the relative locations of documents that have no others: whether their files exist is not known.
+    ``moved`` are pairs of the place that a text had and the one that it has now: of a file that was renamed or moved.
+    ``same`` are pairs of a file and the first one of the folder with its text. ``absent`` are the sources, with their
+    folders, whose folders are not there.
     """
 
     ingested: IngestReport
     forgotten: tuple[Forgotten, ...] = ()
     misplaced: int = 0
     undecided: tuple[str, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()
+    same: tuple[tuple[str, str], ...] = ()
+    absent: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,14 @@ def follow(
     )
     if not pass_.seen:  # without documents there was no last batch
         settling.take(pass_.departures())
-    return Followed(report, tuple(settling.forgotten), settling.misplaced, tuple(pass_.undecided))
+    return Followed(
+        report,
+        tuple(settling.forgotten),
+        settling.misplaced - pass_.relocated,
+        tuple(pass_.undecided),
+        tuple(pass_.moved),
+        tuple(pass_.same),
+    )
 
 
 @dataclass(slots=True)
@@ -99,6 +112,9 @@ class FolderPass:
         broken: files that could not be read, filled on the way.
         seen: document -> its locations in the folder, as they were read.
         undecided: locations that nobody can decide, known in the end.
+        moved: the place that a text lost to another one of the folder, and that one, known in the end.
+        relocated: how many documents only changed their place so.
+        same: a file, and the first one with its text.
     """
 
     folder: Path
@@ -106,18 +122,42 @@ class FolderPass:
     broken: Collection[Path] = ()
     seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     undecided: list[str] = field(default_factory=list)
+    moved: list[tuple[str, str]] = field(default_factory=list)
+    relocated: int = 0
+    same: list[tuple[str, str]] = field(default_factory=list)
+    _before: dict[str, list[str]] = field(default_factory=dict)  # document -> its places before the pass
+    _texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # hash of a text -> its first file and place
 
     def noted(self, source: Iterable[Document]) -> Iterator[Document]:
         """Yield documents of the folder, and note them."""
+        self._before = documents.places(self.store)
         for document in source:
             self.seen[documents.document_iri(document, self.store.names).value].add(document.location)
+            file = document.source or document.location
+            first, place = self._texts.setdefault(documents.content_hash(document.text), (file, document.location))
+            if first != file:
+                self.same.append((document.location, place))
             yield document
 
     def departures(self) -> Departures:
         """Return what documents lose to the folder, of which everything was read."""
         going, undecided = _going(self)
         self.undecided.extend(undecided)
+        self._note_moves(going)
         return going
+
+    def _note_moves(self, going: Departures) -> None:
+        """Note which documents lose a place to another one that the folder has got."""
+        held = {location for locations in self._before.values() for location in locations}
+        hashes = documents.content_hashes(self.store, list({document for document, _ in going}))
+        for document, location in sorted(going):
+            own = self.seen.get(document, set()) - held
+            _, place = self._texts.get(hashes.get(document, ""), ("", ""))
+            new = min(own, default="") or (place if document not in self.seen and place not in held else "")
+            is_there = not Path(location).is_absolute() or os.path.lexists(location)  # only spelt otherwise now
+            if new and not is_there:
+                self.moved.append((location, new))
+                self.relocated += bool(own)
 
 
 def _going(folder_pass: FolderPass) -> tuple[Departures, list[str]]:

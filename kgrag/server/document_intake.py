@@ -193,7 +193,9 @@ class DocumentIntake:
         found = report_json(self.report)
         if self._settling is not None and self._folder_pass is not None:
             found["forgotten"] = [forgotten_json(each) for each in self._settling.forgotten]
-            found |= {"misplaced": self._settling.misplaced, "undecided": self._folder_pass.undecided}
+            pass_ = self._folder_pass
+            found |= {"misplaced": self._settling.misplaced - pass_.relocated, "undecided": pass_.undecided}
+            found |= {"moved": pass_.moved, "same": pass_.same}
         return found
 
 

@@ -33,6 +33,8 @@ __all__ = [
     "PLAIN_TEXT",
     "DocumentPage",
     "StoredDocument",
+    "content_hash",
+    "content_hashes",
     "described",
     "document_draft",
     "document_iri",
@@ -135,6 +137,17 @@ def document_draft(
     )
 
 
+def content_hash(text: str) -> str:
+    """Return the hash of the text of a document, as the store has it (``kg:contentHash``)."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def content_hashes(store: TripleStore, iris: Sequence[str]) -> dict[str, str]:
+    """Return the hashes of the texts of some documents, by IRI."""
+    batches = (queries.bind("documents/content_hashes", documents=batch) for batch in _batches(iris))
+    return {document: content for query in batches for document, content in store.select(query).values()}
+
+
 def embedded_texts(draft: GraphDraft) -> list[str]:
     """Return the texts of the chunks of a drafted document as they are embedded (``queries/spaces/texts``)."""
     said = {(triple.subject, triple.predicate): triple.object for triple in draft.triples}
@@ -145,7 +158,7 @@ def embedded_texts(draft: GraphDraft) -> list[str]:
 
 def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode) -> Iterator[ox.Triple]:
     tokens = sum(piece.tokens for piece in chunks) if chunks else count_tokens(document.text)
-    content = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
+    content = content_hash(document.text)
     yield ox.Triple(iri, RDF.type, KG.Document)
     yield ox.Triple(iri, KG.text, ox.Literal(document.text))
     yield ox.Triple(iri, KG.contentHash, ox.Literal(content))

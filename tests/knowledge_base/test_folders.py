@@ -54,6 +54,44 @@ def test_new_changed_and_deleted_files_are_followed_in_one_pass(kb: KnowledgeBas
     assert kb.retrieve("pumps", k=9)[0].text == "Pumps last for ever."
 
 
+def test_files_with_one_text_are_named_whether_they_are_one_document_or_two(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "more").mkdir()
+    for copy in (folder / "more" / "filters.txt", folder / "copy.txt"):
+        copy.write_text((folder / "filters.txt").read_text())
+    done = kb.sync(folder)
+    assert done.ingested.duplicates == 1
+    first = str(folder / "copy.txt")
+    assert set(done.same) == {(str(folder / name), first) for name in ("filters.txt", "more/filters.txt")}
+    (folder / "copy.txt").unlink()
+    assert kb.sync(folder).moved == ()
+
+
+def test_a_renamed_folder_or_file_is_said_to_have_moved_and_lost_nothing(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "old").mkdir()
+    (folder / "pumps.txt").rename(folder / "old" / "pumps.txt")
+    kb.sync(folder)
+    (folder / "old").rename(folder / "new")
+    (folder / "valves.txt").rename(folder / "taps.txt")
+    done = kb.sync(folder)
+    moves = [("old/pumps.txt", "new/pumps.txt"), ("valves.txt", "taps.txt")]
+    assert set(done.moved) == {(str(folder / before), str(folder / after)) for before, after in moves}
+    assert (done.misplaced, [one.title for one in done.forgotten]) == (0, ["valves"])
+    assert kb.sync(folder).moved == ()
+
+
+def test_a_source_whose_folder_was_renamed_is_named_and_can_be_moved_onto_the_other(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    kb.sync(folder)
+    other = folder.rename(folder.with_name("handbooks"))
+    with pytest.raises(UnreadableDocument, match="kgrag sources --move manuals --to FOLDER"):
+        kb.sync(folder)
+    assert kb.sync(other).absent == (("manuals", str(folder)),)
+    assert kb.move_source("manuals", other) == 3
+    assert [(one.name, one.root) for one in kb.sources()] == [("manuals", str(other))]
+    assert all(location.startswith(str(other)) for location in locations(kb))
+
+
 def test_a_copy_that_is_deleted_only_takes_its_place_along(kb: KnowledgeBase, folder: Path) -> None:
     (folder / "more").mkdir()
     (folder / "more" / "filters.txt").write_text((folder / "filters.txt").read_text())

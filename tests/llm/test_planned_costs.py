@@ -8,10 +8,12 @@ import pytest
 
 import kgrag
 from benchmarks.dry_run import BUILDS, CountingModel
+from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase, prompting
 from kgrag.llm.costs import planned
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.planned_model import PlannedModel
+from kgrag.llm.reply_lengths import Plan
 from kgrag.model import Document, Prompt
 from kgrag.resources import folder
 from kgrag.testing import HashEmbedder
@@ -50,6 +52,31 @@ def test_a_planned_build_sends_what_was_planned(built, name: str) -> None:  # ty
     counts, sent = built[2][name]
     assert counts.get("completions", 0) == len(sent)
     assert counts.get("input_tokens", 0) == sum(planned(prompt).input_tokens for prompt in sent)
+
+
+class _Named(HandingOn):
+    """The extractive model under the name of a language model, whose facts no plan knows."""
+
+    identity = "some-model"
+
+
+def test_a_plan_of_summary_trees_for_a_language_model_says_how_unsure_their_number_is() -> None:
+    model = CountingModel(_Named(ExtractiveModel()))
+    with KnowledgeBase(model=model, embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Mill Nr{n} ground rye in {1800 + n}.", title=f"M{n}") for n in range(40))
+        counts = kb.build("sire_rag", dry_run=True).counts
+        kb.build("sire_rag")
+    assert counts["completions_least"] < counts["completions"] < counts["completions_most"]
+    assert counts["facts"] == sum(prompt.name == "sire_rag/facts" for prompt in model.prompts)
+
+
+def test_text_that_is_divided_among_more_prompts_is_no_more_text() -> None:
+    plan = Plan([Prompt("sire_rag/summary", "x" * 4000, {"texts": ["x" * 4000]})] * 4)
+    more = plan.divided(1.5, 0.5)
+    assert (more.usage.completions, more.usage.input_tokens) == (6, plan.usage.input_tokens)
+    assert more.usage.output_tokens == 1.5 * plan.usage.output_tokens
+    both = (more + Plan([Prompt("sire_rag/summary", "x", {"texts": ["x"]})])).forecast({})
+    assert both.least.completions < both.usage.completions == 7 < both.most.completions
 
 
 def test_a_plan_of_summary_trees_is_exact_in_facts_and_within_a_tenth_in_all(built) -> None:  # type: ignore[no-untyped-def]

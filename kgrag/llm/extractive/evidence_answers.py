@@ -28,6 +28,7 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
+from kgrag.llm.extractive.kept_until import answered_by_end
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -124,18 +125,23 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
 
     pieces, asked = variables["evidence"], str(variables["question"])
     texts = [_evidence_text(piece) for piece in pieces]
+    if any(piece.get("in_order") for piece in pieces):  # whole tables, to which nothing but their rows is asked
+        return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_table_answer(asked, texts)
+    of_tables = {} if found else read_table_answer(asked, texts)
+    whole_tables = of_tables.pop("whole_tables", [])
+    found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
-        found = {"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness)
+        found = {"unknown": True, "sentences": []} if looked_up else _ranked(asked, texts, nearness)
+        found = answered_by_end(asked, [one.text for one in texts], found, lambda one: _ranked(one, texts, nearness))
         found = without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
-    return found | ({"look_up": look_up} if look_up else {})
+    return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
 
 def _without_step(found: Mapping[str, Any], step: str) -> dict[str, Any]:
@@ -152,10 +158,9 @@ def _is_direct(question: str, found: Mapping[str, Any]) -> bool:
     return any(asked <= frozenset(terms(row["text"])) for row in found["sentences"])
 
 
-def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearness: Nearness | None) -> dict[str, Any]:
-    """Return the sentences that answer best, each by itself."""
+def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None) -> dict[str, Any]:
+    """Return the sentences that answer a question best, each by itself."""
     facts = [read_fact(text) for text in texts if is_fact(text)]
-    asked = str(variables["question"])
     language = language_to_answer_in(asked, [text.text for text in texts])
     read = [text for text in texts if text.source or not is_fact(text)]
     sentences = [line for text in read for line in read_sentences(text, language)]
