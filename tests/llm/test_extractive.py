@@ -155,7 +155,7 @@ def test_a_task_that_copying_cannot_do_is_refused_by_name():
 def test_completions_come_in_the_order_of_the_prompts():
     prompts = [Prompt("answering/answer", "", {"question": "?", "evidence": []})] * 3
     assert [index for index, _ in ExtractiveModel().as_completed(prompts)] == [0, 1, 2]
-    assert ExtractiveModel().identity == "extractive-11"
+    assert ExtractiveModel().identity == "extractive-12"
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=120), max_size=4), st.sampled_from(["chunk", "hyperedge"]))

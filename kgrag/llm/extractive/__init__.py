@@ -56,7 +56,7 @@ class ExtractiveModel:
     @property
     def identity(self) -> str:
         """Name and version of the rules."""
-        return "extractive-11"
+        return "extractive-12"
 
     def __init__(self, embedder: Callable[[], Embedder] | None = None) -> None:
         """Take what returns the embedder by which answers are chosen; None chooses them by shared words alone."""

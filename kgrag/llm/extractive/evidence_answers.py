@@ -48,6 +48,7 @@ from kgrag.llm.extractive.sentence_ranking import (
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
+from kgrag.llm.extractive.stated_counts import states_count
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
@@ -131,7 +132,8 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
         found = {"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness)
-        found = without_rows_of_others(asked, found, texts)
+        if not any(states_count(asked, quote["quote"]) for row in found["sentences"] for quote in row["citations"]):
+            found = without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
