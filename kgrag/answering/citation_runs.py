@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgrag.answering.source_sentences import SourceChunk, touched
+from kgrag.answering.evidence_pieces import SourceChunk
+from kgrag.answering.source_sentences import touched
 from kgrag.late_patterns import late_regex
 from kgrag.model import Citation
 from kgrag.text.sentences import split, word_set, words

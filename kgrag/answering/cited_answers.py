@@ -17,24 +17,19 @@ from dataclasses import dataclass, replace
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
-from kgrag.answering.source_sentences import (
-    Carried,
-    EvidencePiece,
-    Quote,
-    SourceChunk,
-    chunk_before,
-    cited,
-    evidence_of,
-)
+from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
+from kgrag.answering.whole_tables import with_tables
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.languages import language_of
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported, Value
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
 from kgrag.text import stored_passages
@@ -70,10 +65,20 @@ _TRUE_WORDS = frozenset({"true", "yes", "1"})
 
 @dataclass(frozen=True, slots=True)
 class _QuotedSentence:
-    """One sentence of a reply with the quotes that the model names for it."""
+    """One sentence of a reply with the quotes that the model names for it; ``computed`` by rules from what they say."""
 
     text: str
     quotes: tuple[Quote, ...]
+    computed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What is asked, and where is looked up what a model wants more of."""
+
+    model: LanguageModel
+    store: TripleStore
+    look_up: LookUp | None
 
 
 def answer(  # noqa: PLR0913 - a search is the only part that may be left out
@@ -125,15 +130,12 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         if not refusable:
             raise
         return replace(unknown, explain=(str(error),))
-    if look_up is not None and judge.taken == 0 and names_wanted(completion):
-        further = with_looked_up(
-            hits, completion, look_up, lambda more: _asked_again(question, more, hits, model, store)
+    if judge.taken == 0:
+        found, evidence, completion = _looked_up(
+            question, hits, evidence, completion, ask=_Asking(model, store, look_up)
         )
-        if further is not None:
-            found, completion = further
-            unknown = replace(unknown, hits=tuple(found))
-            evidence = evidence_of(found, store)
-            judge = _Judge(question, evidence, store, on_sentence)
+        unknown = replace(unknown, hits=tuple(found))
+        judge = _Judge(question, evidence, store, on_sentence)
     sentences, reason = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
     for sentence in sentences[judge.taken :]:
@@ -150,7 +152,9 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
     known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
-    return hits_used(_known(replace(known, explain=(reason,) if reason else ()), judged, completion), hits)
+    reason = reason or (stated if is_by_rules(completion.model) else "")  # how many of the rows counted are cited
+    known = replace(known, hits=tuple(piece.hit for piece in evidence), explain=(reason,) if reason else ())
+    return hits_used(_known(known, judged, completion), hits)
 
 
 def _asked_again(
@@ -158,6 +162,27 @@ def _asked_again(
 ) -> Completion:
     """Return the reply to more evidence, of which the model is told what it had before."""
     return model.complete([_prompt(question, evidence_of(hits, store), first=len(first))])[0]
+
+
+def _looked_up(
+    question: str, hits: Sequence[Hit], evidence: list[EvidencePiece], first: Completion, *, ask: _Asking
+) -> tuple[Sequence[Hit], list[EvidencePiece], Completion]:
+    """Return hits, evidence and reply with what a model of rules wants to look up: names, and tables as a whole."""
+    completion, further = first, None
+    if ask.look_up is not None and names_wanted(completion):
+        further = with_looked_up(
+            hits, completion, ask.look_up, lambda more: _asked_again(question, more, hits, ask.model, ask.store)
+        )
+    if further is not None:
+        hits, completion = further
+        evidence = evidence_of(hits, ask.store)
+    whole = with_tables(
+        evidence,
+        completion,
+        ask.store,
+        lambda pieces: ask.model.complete([_prompt(question, pieces, in_order=True)])[0],
+    )
+    return hits, *(whole or (evidence, completion))
 
 
 def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
@@ -226,12 +251,14 @@ def with_unsupported(answer: Answer) -> Answer:
     return replace(answer, text=_marked(kept, answer.unsupported)) if answer.unsupported else answer
 
 
-def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | None = None) -> Prompt:
+def _prompt(
+    question: str, evidence: Sequence[EvidencePiece], *, first: int | None = None, in_order: bool = False
+) -> Prompt:
     pieces: list[dict[str, object]] = []
     pairs: set[str] = set()
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
-        heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
+        heading = " ".join(piece.sections.split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": _shown_once(piece, pairs)}
         sources = _source_texts(piece)
         unseen = [text for text in (*sources, *_led_to(piece)) if text not in shown]
@@ -245,6 +272,7 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | No
         row |= {
             "title": str(piece.hit.attributes.get("title") or ""),
             "looked_up": first is not None and piece.number > first,
+            "in_order": in_order,
         }
         row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
@@ -296,7 +324,7 @@ def _read_reply(completion: Completion) -> tuple[list[_QuotedSentence], str]:
         if data.get("sentences") == [] or str(data.get("unknown")).strip().casefold() in _TRUE_WORDS:
             return [], ""
         data = data.get("sentences", [data] if "text" in data else [])
-    if sentences := list(_read_sentences(data)):
+    if sentences := list(_read_sentences(data, by_rules=is_by_rules(completion.model))):
         return sentences, ""
     problem = completion.problem or f"no sentences in {completion.text[:_MAX_REPLY_CHARACTERS_SHOWN]!r}"
     return [], f"The model's reply could not be used: {problem}"
@@ -342,13 +370,14 @@ def _encodable(text: str) -> str:
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
-def _read_sentences(data: object) -> Iterator[_QuotedSentence]:
+def _read_sentences(data: object, *, by_rules: bool = False) -> Iterator[_QuotedSentence]:
     for item in data if isinstance(data, list) else []:
         text, citations = (item.get("text"), item.get("citations")) if isinstance(item, Mapping) else (item, [])
+        computed = by_rules and isinstance(item, Mapping) and item.get("computed") is True
         if not isinstance(text, str):
             continue
         if line := _TRAILING_MARKERS.sub("", _encodable(text)):
-            yield _QuotedSentence(line, tuple(_read_quotes(citations)))
+            yield _QuotedSentence(line, tuple(_read_quotes(citations)), computed)
 
 
 def _read_quotes(data: object) -> Iterator[Quote]:
@@ -403,7 +432,7 @@ class _Judge:
         carried = [one for found in by_quote for one in found]
         if not carried:
             judged.dropped["sentences"] += 1
-        elif missing := unsupported(sentence.text, _ground(carried, self._question, self._shown)):
+        elif missing := self._missing(sentence, carried):
             judged.dropped["unsupported"] += 1
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
@@ -415,6 +444,10 @@ class _Judge:
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
+
+    def _missing(self, sentence: _QuotedSentence, carried: Sequence[Carried]) -> list[str]:
+        """Return what a sentence states and does not cite; a count or sum that rules made of what it cites is cited."""
+        return [] if sentence.computed else unsupported(sentence.text, _ground(carried, self._question, self._shown))
 
     def _titles(self) -> dict[str, str]:
         """Return the titles of the documents behind evidence that shows none, as facts do; looked up once."""

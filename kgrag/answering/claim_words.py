@@ -19,8 +19,9 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
 from kgrag.answering.opening_words import OPENING_STEMS
-from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
+from kgrag.answering.source_sentences import Carried, SourceSentence, touched
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.term_lines import term_line
 from kgrag.model import Citation

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Answer, Citation, Completion, Hit, Value
 from kgrag.text.quotes import places
 
@@ -95,20 +96,25 @@ def values_stated(
     rows, replied = data.get("values"), data.get("sentences")
     if not isinstance(rows, list) or not isinstance(replied, list) or len(replied) != len(sentences):
         return ()
-    values = [_held(row, question, citations) if isinstance(row, Mapping) else None for row in rows]
+    by_rules = is_by_rules(completion.model)
+    values = [_held(row, question, citations, by_rules=by_rules) if isinstance(row, Mapping) else None for row in rows]
     return tuple(value for value in values if value is not None) if all(values) else ()
 
 
-def _held(row: Mapping[str, Any], question: str, citations: Sequence[Citation]) -> Value | None:
-    """Return a value with the first citation that has it; None where it is no value, or none has it."""
+def _held(row: Mapping[str, Any], question: str, citations: Sequence[Citation], *, by_rules: bool) -> Value | None:
+    """Return a value with the first citation that has it; None where it is no value, or none has it.
+
+    One that rules computed from what its sentence cites has the first citation of that.
+    """
     kind, text, normal = row.get("kind"), row.get("text"), row.get("value")
     if kind not in ("text", "number", "date", "boolean", "choice") or not isinstance(text, str) or not text:
         return None
     if kind == "choice" and text not in " ".join(question.split()):
         return None
+    needs_no_place = kind in ("choice", "boolean") or (by_rules and row.get("computed") is True)
     for number, citation in enumerate(citations):
         in_sentence = citation.sentence == row.get("sentence")
-        if in_sentence and (kind in ("choice", "boolean") or places(text, citation.derived or citation.quote)):
+        if in_sentence and (needs_no_place or places(text, citation.derived or citation.quote)):
             unit = row.get("unit")
             return Value(
                 kind,

@@ -9,7 +9,7 @@ What a model writes from its sources rewords them, often in one sentence for two
 numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
 the words, and the names as far as their text has them.
 
-Queries read: ``citing/parts``, ``documents/preceding``, and those of ``kgrag.text.stored_passages``. Writes nothing.
+Queries read: ``citing/parts``, and those of ``kgrag.text.stored_passages``. Writes nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from itertools import pairwise
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, stored_chunks
 from kgrag.answering.opening_words import OPENING_STEMS, without_opening_word
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.late_patterns import late_regex
-from kgrag.model import Citation, Hit, Span
+from kgrag.model import Citation
 from kgrag.ports import TripleStore
 from kgrag.text import stored_passages
 from kgrag.text.figures import dates, quantities
@@ -35,21 +36,14 @@ from kgrag.vocab import KG
 
 __all__ = [
     "Carried",
-    "EvidencePiece",
     "Quote",
-    "SourceChunk",
     "SourceSentence",
     "carrying",
-    "chunk_before",
     "cited",
-    "evidence_of",
     "features",
     "touched",
 ]
 
-_MAX_EVIDENCE_CHARACTERS = 8000
-_CHARACTERS_BEFORE = 1200
-"""How much text before a chunk is read for the term or header that the chunk begins behind."""
 _MIN_QUOTED_WORDS = 4
 """Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
 _MAX_BRANCHES = 3
@@ -78,48 +72,6 @@ _PARTS = RevisionCache[_Parts]()
 
 
 @dataclass(frozen=True, slots=True)
-class SourceChunk:
-    """A stored chunk: its text and its span."""
-
-    text: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class EvidencePiece:
-    """A hit with its number in the prompt and the stored chunks behind it.
-
-    Of a chunk ``before`` is the text just before it, and ``following`` the chunk behind it, which is the last source.
-    """
-
-    number: int
-    hit: Hit
-    sources: tuple[SourceChunk, ...]
-    before: str = ""
-    following: str = ""
-
-    @property
-    def text(self) -> str:
-        """The part of the hit that the model is shown."""
-        return self.hit.text[:_MAX_EVIDENCE_CHARACTERS]
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """Title and heading of what the hit is from, as far as it has them."""
-        return tuple(filter(None, (str(self.hit.attributes.get(name) or "") for name in ("title", "heading"))))
-
-    @property
-    def is_fact(self) -> bool:
-        """Whether the text reads ``key: value; key: value``."""
-        return self.hit.kind == "hyperedge"
-
-    @property
-    def derived(self) -> bool:
-        """Whether a model wrote the text: no source contains all of it in a row."""
-        return not any(places(self.text, source.text) for source in self.sources)
-
-
-@dataclass(frozen=True, slots=True)
 class Carried:
     """A citation, the whole sentences that it touches, and texts that name what these are about.
 
@@ -138,38 +90,6 @@ class Quote:
 
     text: str
     number: int = 0
-
-
-def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
-    """Return the hits numbered from 1, with the chunks behind them; a hit without sources is taken for a chunk.
-
-    A hit that is a chunk has the one that follows it as a further source: a definition may go on there.
-    """
-    chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
-    # all of them at once, before those that are hits are looked up with what stands around them
-    stored_passages.passages(store, [*(hit.iri for hit in hits), *(chunk for behind in chunks for chunk in behind)])
-    around = stored_passages.surroundings(store, [hit.iri for hit in hits], characters=_CHARACTERS_BEFORE)
-    next_chunks = [following for _, following in around.values() if following]
-    stored = _stored_chunks([*(chunk for behind in chunks for chunk in behind), *next_chunks], store)
-    pieces = []
-    for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1):
-        before, following = around.get(hit.iri, ("", ""))
-        sources = tuple(stored[chunk] for chunk in dict.fromkeys([*behind, following]) if chunk in stored)
-        text = stored[following].text if following in stored else ""
-        pieces.append(EvidencePiece(number, hit, sources, before, text))
-    return pieces
-
-
-def chunk_before(chunk: str, store: TripleStore) -> SourceChunk | None:
-    """Return the chunk that stands before a stored chunk in its document; None for the first."""
-    rows = store.select(queries.bind("documents/preceding", chunk=ox.NamedNode(chunk))).values()
-    stored = _stored_chunks([iri for (iri,) in rows], store)
-    return next(iter(stored.values()), None)
-
-
-def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:
-    stored = stored_passages.passages(store, chunks)
-    return {chunk: SourceChunk(passage.text, passage.span) for chunk, passage in stored.items()}
 
 
 def cited(
@@ -194,7 +114,12 @@ def cited(
         carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
-            carried = [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            carried = [
+                _carried(
+                    source, place, derived, (*about, *filter(None, [source.heading_at(place[0])])), sentence=sentence
+                )
+                for source, place, derived in carriers
+            ]
             return [replace(one, fact=piece.text) for one in carried] if piece.is_fact else carried
     return []
 
@@ -306,7 +231,7 @@ def _derived(
         around = " ".join(piece.text[one.start : one.end] for one in touched(piece.text, *place))
         part = _QuotedPart(quoted, (quoted, around), f"{claim} {around}")
     tops = [each.hit.iri for each in evidence if each.derived]
-    below = list(_stored_chunks(_chunks_below(piece.hit.iri, part, store, tops), store).values())
+    below = list(stored_chunks(_chunks_below(piece.hit.iri, part, store, tops), store).values())
     for sources in (*([source] for source in below), piece.sources):
         if carriers := part.carriers(sources):
             return carriers

@@ -41,11 +41,17 @@ _LETTERS = MappingProxyType(
         for number, word in enumerate(words.split(), start=2)
     }
 )
+_SPELLED = late_regex(
+    rf"\b(?P<number>{'|'.join(_LETTERS)})\s(?P<unit>Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
+    r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
+    flags=regex.IGNORECASE,
+)
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
     "|mai|juin|juillet|août|septembre|octobre|novembre|décembre"
 )
 _DATE = late_regex(
+    r"(?<![\p{N}.,/-])\p{N}{1,2}(?:\.\s?\p{N}{1,2}\.\s?|/\p{N}{1,2}/)(?:1\d|20)\d\d(?![\p{N}])|"
     rf"(?:\p{{N}}{{1,2}}(?:\.|er)?\s+)?\b(?:{_MONTHS})\s+(?:1\d|20)\d\d\b|\p{{N}}{{1,2}}(?:\.|er)?\s+(?:{_MONTHS})\b"
     rf"|\b(?:1\d|20)\d\d\b(?![.,]\d)",
     flags=regex.IGNORECASE,
@@ -99,6 +105,7 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
     ]
     if asks_price(question, language):
         numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
+    numbers = numbers or list(_new(_SPELLED, question, sentence))
     return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
 
 
@@ -121,7 +128,7 @@ def _iso(text: str) -> str:
     """Return a date in the form of ISO 8601, as far as it is stated; a day without a year stays as it is."""
     if text.isdecimal():
         return text
-    for date in dates(text):
+    for date in dates(regex.sub(r"(?<=\p{N}\.)\s(?=\p{N})", "", text)):
         parts = [f"{date.year:04}"] if date.year else []
         parts += [f"{date.month:02}"] if parts and date.month else []
         return "-".join([*parts, *([f"{date.day:02}"] if len(parts) > 1 and date.day else [])])

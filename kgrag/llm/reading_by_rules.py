@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from kgrag.settings import EXTRACTIVE
-
 __all__ = ["PASSED_OVER", "is_by_rules", "notes_on"]
 
 _NOTE = (
@@ -23,6 +21,8 @@ def is_by_rules(identity: str) -> bool:
     >>> is_by_rules("extractive-9"), is_by_rules("gpt-4o-mini")
     (True, False)
     """
+    from kgrag.settings import EXTRACTIVE  # loads pydantic, which most commands do not need
+
     return identity == EXTRACTIVE or identity.startswith(f"{EXTRACTIVE}-")
 
 

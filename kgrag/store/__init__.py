@@ -25,6 +25,7 @@ module                 what it does
 ``graph_kinds``        the kinds of named graph, and how many graphs of each a store has
 ``provenance``         activities as statements of the provenance graph
 ``rdf_files``          RDF files to drafts of graphs
+``xml_literals``       XML literals of RDF/XML, made well-formed
 ``rdf_guard``          refuses RDF files that would kill or stall a parser
 ``quad_files``         dump and load as N-Quads
 ``transfer``           export and import: a dump with a manifest and an archive of files

@@ -46,7 +46,7 @@ def test_a_value_is_cut_out_of_its_sentence(question, sentence, expected):
         ("Ist das rote Paket frei?", "Das Paket ist frei, und es ist klein."),
         ("Wie viele Dateien gibt es in Version 7?", "In Version 7 gibt es viele Dateien."),
         ("Was ist ein Paket?", "Ein Paket ist eine Datei mit 3 Teilen."),
-        ("Wann schließt das Bad?", "Es öffnet am 15. Mai und schließt am 30. September."),
+        ("Wann ist das Bad zu?", "Es öffnet am 15. Mai und schließt am 30. September."),
         ("Wie lang ist die Brücke?", "Sie wurde am 3. März eröffnet und ist sehr lang."),
     ],
 )

@@ -89,11 +89,6 @@ def test_a_row_that_states_a_count_is_the_answer_to_how_many():
     assert texts(reply) and "columns per index | 32" in texts(reply)[0]
 
 
-def test_rows_are_not_counted_otherwise():
-    reply = ask("How many items have an upper limit with a comment?", piece(LIMITS))
-    assert reply["unknown"]
-
-
 def feature(name, question, text):
     from kgrag.llm.extractive.evidence_sentences import read_sentences
 

@@ -71,7 +71,7 @@ def test_a_cell_answers_that_row_and_column_of_the_question_share(question, text
         ("How fast is the GP 90?", PUMPS, "Pumps"),  # no such column
         ("What is the price of the GP 90 in US dollars?", PUMPS, "Pumps"),  # another unit
         ("How loud is the Brevik C45?", SHEET, "Brevik A20"),  # another machine
-        ("How many of the pumps have a float switch?", PUMPS, "Pumps"),  # rows are not counted
+        ("How many of the pumps have a float switch?", PUMPS, "Pumps"),  # no row says yes, one is blank
     ],
 )
 def test_nothing_is_answered_from_a_row_or_column_that_is_not_asked_about(question, text, title):

@@ -6,13 +6,16 @@ gives a number.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import regex
 
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import term, terms
 from kgrag.text.sentences import NUMBER_WORDS
 
-__all__ = ["states_count"]
+__all__ = ["counts_stated", "states_count"]
 
 _COUNTED = late_regex(r"\bhow many\s+(?P<noun>\p{L}+(?:\s+\p{L}+)?)", flags=regex.IGNORECASE)
 _BETWEEN = frozenset(map(term, ("per", "each", "every")))
@@ -44,3 +47,9 @@ def states_count(question: str, row: str) -> bool:
     if nouns & about:
         return len(about) > 1 and any(_IS_AMOUNT.fullmatch(cell) for cell in cells)
     return any(term(found["noun"]) in nouns for cell in cells for found in _AMOUNT_OF.finditer(cell))
+
+
+def counts_stated(question: str, reply: Mapping[str, Any]) -> bool:
+    """Return whether a quote of a reply is a row that states the number that a question asks for."""
+    quotes = (quote["quote"] for sentence in reply["sentences"] for quote in sentence["citations"])
+    return any(states_count(question, quote) for quote in quotes)

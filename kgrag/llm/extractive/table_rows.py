@@ -6,16 +6,18 @@ Readers of documents write both: tables of a page keep their header above, rows 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import regex
 
+from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
-from kgrag.llm.extractive.question_words import name_terms, terms
+from kgrag.llm.extractive.question_words import terms
+from kgrag.vocab import words_of
 
-__all__ = ["Cell", "Row", "Table", "is_wide_row", "joined_tables", "read_tables"]
+__all__ = ["Cell", "Row", "Table", "is_wide_row", "joined_tables", "lacks_header", "read_tables", "tables_in_order"]
 
 _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _RULE = late_regex(r"[\s|:+=-]+")
@@ -26,16 +28,21 @@ _WIDE = late_regex(r"[^:;\n]+: [^;\n]+(?:; [^:;\n]+: [^;\n]+){2,}")
 _MIN_WIDE = 3
 _IN_BRACKETS = late_regex(r"\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$|\s+in\s+(?P<unit>\S+)$")
 _NOTHING = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "-", "–", "—", "?", "tbd", "tbc", "…", "..."})
+_BLANK_LINE = late_regex(r"\n\s*\n")
 _MAX_HEADER_CHARACTERS = 400
 _MAX_CAPTION_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: the label of its column as it is written, and its text, "" where it states nothing."""
+    """A cell: the label of its column as it is written, and its text, "" where it states nothing.
+
+    ``language`` is the one in which its words are compared.
+    """
 
     label: str
     text: str
+    language: str = ENGLISH
 
     @cached_property
     def unit(self) -> str:
@@ -46,12 +53,12 @@ class Cell:
     @cached_property
     def label_terms(self) -> frozenset[str]:
         """Terms of the label without its unit."""
-        return frozenset(name_terms(_IN_BRACKETS.sub("", self.label)))
+        return frozenset(terms(words_of(_IN_BRACKETS.sub("", self.label)), self.language))
 
     @cached_property
     def terms(self) -> frozenset[str]:
         """Terms of the text."""
-        return frozenset(terms(self.text))
+        return frozenset(terms(self.text, self.language))
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,12 @@ class Table:
     begins: bool
     ends: bool
     around: str
+    language: str = ENGLISH
 
     @cached_property
     def terms_around(self) -> frozenset[str]:
         """Terms of what is around the table."""
-        return frozenset(terms(self.around))
+        return frozenset(terms(self.around, self.language))
 
 
 def is_wide_row(text: str) -> bool:
@@ -102,8 +110,8 @@ def is_wide_row(text: str) -> bool:
     )
 
 
-def read_tables(text: EvidenceText) -> Iterator[Table]:
-    """Yield the tables of a piece of evidence in reading order."""
+def read_tables(text: EvidenceText, language: str = ENGLISH) -> Iterator[Table]:
+    """Yield the tables of a piece of evidence in reading order, whose words are compared in a language."""
     body = text.source or text.text
     lines = body.split("\n")
     title = f"{text.title}\n{text.heading}"
@@ -114,34 +122,61 @@ def read_tables(text: EvidenceText) -> Iterator[Table]:
             at += 1
             continue
         first, last = at == 0, at + width == len(lines)
-        begins = not (first and _ends_with_row(text.before))
-        ends = not (last and _begins_with_row(text.following))
+        cut = _is_cut(lines, at, at + width)
+        begins = not (cut[0] or (first and _ends_with_row(text.before)))
+        ends = not (cut[1] or (last and _begins_with_row(text.following)))
         above = next((line for line in reversed(lines[:at]) if line.strip()), "")
         around = f"{title}\n{above if len(above) <= _MAX_CAPTION_CHARACTERS else ''}"
         block = lines[at : at + width]
-        yield from (_of_pairs if _PAIRS.fullmatch(block[0].strip()) else _of_cells)(text, block, around, begins, ends)
+        frame = Table(text.number, "", (), (), begins, ends, around, language)
+        yield from _of_pairs(block, frame) if _PAIRS.fullmatch(block[0].strip()) else _of_cells(text, block, frame)
         at += width
 
 
-def joined_tables(texts: Sequence[EvidenceText]) -> list[list[Table]]:
+def lacks_header(text: EvidenceText) -> bool:
+    """Return whether a piece begins with rows of a table whose header is further before it."""
+    first = (text.source or text.text).split("\n")[0]
+    is_cells = _is_row(first) and _PAIRS.fullmatch(first.strip()) is None
+    return is_cells and _ends_with_row(text.before) and not _header_in(text.before)
+
+
+def joined_tables(texts: Sequence[EvidenceText], language: str = ENGLISH) -> list[list[Table]]:
     """Return the tables of pieces of evidence that are whole, each as its parts in reading order.
 
     A table that is cut is whole where each piece of it is there: the text behind one is the next.
     """
-    read = [(text, list(read_tables(text))) for text in texts]
-    behind = {_begins(text.source or text.text): tables for text, tables in read if tables}
+    read = [(text, list(read_tables(text, language))) for text in texts]
+    behind = {_begins(text.source or text.text): (text, tables) for text, tables in read if tables}
     whole = []
     for text, tables in read:
         for table in tables:
             parts, following = [table], text.following
-            while not parts[-1].ends and (tables_behind := behind.get(_begins(following))):
-                if len(parts) == len(texts):
-                    break
-                parts.append(tables_behind[0])
-                following = next(one.following for one, found in read if found is tables_behind)
+            while not parts[-1].ends and (found := behind.get(_begins(following))) and len(parts) <= len(texts):
+                if found[1][0].begins:
+                    parts[-1] = replace(parts[-1], ends=True)
+                else:
+                    parts.append(found[1][0])
+                    following = found[0].following
             if table.begins and parts[-1].ends:
                 whole.append(parts)
     return whole
+
+
+def tables_in_order(texts: Sequence[EvidenceText], language: str = ENGLISH) -> list[list[Table]]:
+    """Return the tables of pieces that follow each other in a document, each as its parts; a header counts for all."""
+    tables: list[list[Table]] = []
+    for text in texts:
+        last = tables[-1][-1] if tables else None
+        if last is not None and not last.ends and _ends_with_row(text.before):
+            header = " | ".join(last.labels)
+            gap = text.before[len(text.before.rstrip()) :]
+            text = replace(text, before=f"\n{header}\n{last.rows[-1].line}{gap}")  # noqa: PLW2901 - the same piece
+        for table in read_tables(text, language):
+            if table.begins or not tables:
+                tables.append([table])
+            else:
+                tables[-1].append(table)
+    return [parts for parts in tables if parts[0].begins and parts[-1].ends]
 
 
 def _begins(text: str) -> str:
@@ -153,13 +188,24 @@ def _rows_from(lines: list[str], at: int) -> int:
     of_pairs = _PAIRS.fullmatch(lines[at].strip()) is not None
     if not of_pairs and not _is_row(lines[at]):
         return 0
+    labels = {found["label"] for found in _PAIR.finditer(lines[at])}
     width = 1
     while at + width < len(lines):
-        line = lines[at + width]
-        if not (_PAIRS.fullmatch(line.strip()) is not None if of_pairs else _is_row(line)):
+        line = lines[at + width].strip()
+        only = _PAIR.fullmatch(line)  # a row whose other cells are blank
+        is_pairs = _PAIRS.fullmatch(line) is not None or (only is not None and only["label"] in labels)
+        if not (is_pairs if of_pairs else _is_row(lines[at + width])):
             break
         width += 1
     return width
+
+
+def _is_cut(lines: list[str], first: int, last: int) -> tuple[bool, bool]:
+    """Return whether lines of pairs go on before and behind some: one beside them that cannot be read may be a row."""
+    if _PAIRS.fullmatch(lines[first].strip()) is None:
+        return False, False
+    above, below = lines[first - 1] if first else "", lines[last] if last < len(lines) else ""
+    return ": " in above and "; " in above, bool(below.strip())
 
 
 def _is_row(line: str) -> bool:
@@ -167,16 +213,21 @@ def _is_row(line: str) -> bool:
 
 
 def _ends_with_row(before: str) -> bool:
+    """Return whether a text ends with a row of a table that goes on behind it: no blank line is between."""
+    if _BLANK_LINE.search(before[len(before.rstrip()) :]):
+        return False
     last = before.rstrip().rpartition("\n")[2]
     return _is_row(last) or _PAIRS.fullmatch(last.strip()) is not None
 
 
 def _begins_with_row(following: str) -> bool:
+    if _BLANK_LINE.search(following[: len(following) - len(following.lstrip())]):
+        return False
     first = following.lstrip().partition("\n")[0]
     return _is_row(first) or _PAIRS.fullmatch(first.strip()) is not None
 
 
-def _of_pairs(text: EvidenceText, lines: list[str], around: str, begins: bool, ends: bool) -> Iterator[Table]:
+def _of_pairs(lines: list[str], frame: Table) -> Iterator[Table]:
     """Yield the table of lines that repeat the header; a label that a line leaves out is an empty cell."""
     read = [
         (line.strip(), {found["label"].strip(): found["text"].strip() for found in _PAIR.finditer(line)})
@@ -187,12 +238,13 @@ def _of_pairs(text: EvidenceText, lines: list[str], around: str, begins: bool, e
     if sum(label.startswith(f"{first} ") for label in labels) * 2 > len(labels):
         return  # a mapped record, whose keys are paths: ``evidence_facts``
     rows = tuple(
-        Row(line, tuple(Cell(label, _stated(pairs.get(label, ""))) for label in labels)) for line, pairs in read
+        Row(line, tuple(Cell(label, _stated(pairs.get(label, "")), frame.language) for label in labels))
+        for line, pairs in read
     )
-    yield Table(text.number, "", labels, rows, begins, ends, around)
+    yield replace(frame, labels=labels, rows=rows)
 
 
-def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, ends: bool) -> Iterator[Table]:
+def _of_cells(text: EvidenceText, lines: list[str], frame: Table) -> Iterator[Table]:
     """Yield the table of rows between strokes; its header is the first line, or in the text before the piece."""
     body = text.source or text.text
     opens = body.lstrip("\n").startswith(lines[0])
@@ -202,16 +254,17 @@ def _of_cells(text: EvidenceText, lines: list[str], around: str, begins: bool, e
         return
     own = "" if header else lines[0].strip()
     labels = tuple(_split(header or lines[0]))
-    rows = []
+    rows, is_whole = [], True
     for line in lines if header else lines[1:]:
         cells = _split(line)
         if _RULE.fullmatch(line) or len(cells) > len(labels):
+            is_whole = is_whole and len(cells) <= len(labels)
             continue
         cells += [""] * (len(labels) - len(cells))
         pairs = zip(labels, cells, strict=True)
-        rows.append(Row(line.strip(), tuple(Cell(label, _stated(cell)) for label, cell in pairs)))
+        rows.append(Row(line.strip(), tuple(Cell(label, _stated(cell), frame.language) for label, cell in pairs)))
     if rows and len(labels) > 1 and len(own) <= _MAX_HEADER_CHARACTERS:
-        yield Table(text.number, own, labels, tuple(rows), begins, ends, around)
+        yield replace(frame, header=own, labels=labels, rows=tuple(rows), ends=frame.ends and is_whole)
 
 
 def _header_in(before: str) -> str:

@@ -162,8 +162,8 @@ def owner_lacking(
     checks = (
         _noun_lacking(nouns, question, context, language, earlier, kind),
         _count_lacking(question, text, language) if kind == "number" else "",
-        _price_lacking(rules, question, text, context),
-        _dimension_lacking(rules, question, context),
+        _price_lacking(rules, question, text, context) if kind != "date" else "",
+        _dimension_lacking(rules, question, context) if kind != "date" else "",
         _other_office(nouns, question, text, language) if kind == "person" else "",
         _contrary(rules, question, text),
     )

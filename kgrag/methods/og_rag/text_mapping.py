@@ -161,7 +161,7 @@ class _Extraction:
         plan = Plan(self._task(window).prompt for window in wanted)
         expected = forecast(plan, self.model)
         counts |= expected.counts()
-        note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
+        note = f"tokens are estimated: 4 characters a token; {expected.note}".rstrip("; ")
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 
     def run(self, wanted: Sequence[Window], progress: Progress) -> None:

@@ -170,7 +170,7 @@ class PolyRag:
         expected, choice = triple_extraction.estimate(
             store=self.store, model=self.model, embedder=self.embedder, wanted=wanted
         )
-        note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
+        note = f"tokens are estimated: 4 characters a token; {expected.note}".rstrip("; ")
         report = BuildReport(self.name, expected.counts(), notes=(note,))
         return choice.noted(report) if choice else report
 

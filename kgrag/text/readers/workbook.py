@@ -14,14 +14,12 @@ from itertools import chain
 from typing import Any
 
 from kgrag.model import Document, Section
+from kgrag.text.hidden_sheets import HIDDEN
 from kgrag.text.readers import cell_formats, office
 from kgrag.text.readers.records import row_line, row_sections
 from kgrag.text.readers.sources import Source, cleaned, collapsed, label
 
-__all__ = ["HIDDEN", "read"]
-
-HIDDEN = " (hidden sheet)"
-"""Stands behind the name of a sheet that people do not see."""
+__all__ = ["read"]
 
 _MAX_CELLS = 20_000_000  # of a sheet, blank ones before the last of a row included
 _SHEET_BREAK = "\n\n"

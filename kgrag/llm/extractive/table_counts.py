@@ -1,0 +1,187 @@
+"""Counts rows of a whole table, and sums up or averages a column of it, for a question that asks for that.
+
+Rows are those that ``table_selections`` selects. Counted are rows, or the different values of a column that is asked
+for ("How many suppliers are there?"). A sum needs a figure of one unit in every row; it is exact, a mean has two more
+decimals than the figures. Where two tables fit a question, nothing is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from kgrag.llm.extractive.table_columns import Column, WholeTable
+from kgrag.llm.extractive.table_questions import TableQuestion
+from kgrag.llm.extractive.table_selections import Selection, selected, subjects
+from kgrag.text.hidden_sheets import HIDDEN
+
+__all__ = ["asks_for_sum", "read_count", "read_sum"]
+
+_MAX_CITED = 10
+"""Rows that an answer cites, at most; it says of how many they are the first."""
+_MAX_NAMED = 10
+_MEAN_DECIMALS = 2
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What was counted or summed up: the table, its rows, what is shown, and the value with its unit."""
+
+    table: WholeTable
+    rows: Selection
+    fit: float
+    text: str = ""
+    value: str = ""
+    unit: str = ""
+
+
+def asks_for_sum(asked: TableQuestion) -> bool:
+    """Return whether a question asks for a sum or a mean."""
+    return (asked.words.total.search(asked.text) or asked.words.average.search(asked.text)) is not None
+
+
+def read_count(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
+    """Return the reply to a question for a number of rows; {} where no table has all that it says."""
+    found = [one for table in tables if (one := _counted(asked, table)) is not None]
+    return _reply(found)
+
+
+def read_sum(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
+    """Return the reply to a question for a sum or mean of a column; {} as for counts."""
+    found = [one for table in tables if (one := _summed(asked, table)) is not None]
+    return _reply(found)
+
+
+def _reply(found: Sequence[_Result]) -> dict[str, Any]:
+    seen = [one for one in found if HIDDEN not in one.table.first.around] or list(found)
+    best = max((one.fit for one in seen), default=0.0)
+    chosen = [one for one in seen if one.fit == best]
+    if not chosen:
+        return {}
+    if len(chosen) > 1:
+        reason = f"{len(chosen)} tables have what the question says, so none of them was counted."
+        return {"unknown": True, "sentences": [], "reason": reason, "nearest": _quotes(chosen[0])[:1]}
+    one = chosen[0]
+    if one.rows.reason:
+        return {"unknown": True, "sentences": [], "reason": one.rows.reason, "nearest": _quotes(one)[:1]}
+    quotes = _quotes(one)
+    cited = len(one.rows.rows)
+    reason = f"{cited} rows were read; the first {_MAX_CITED} are cited." if cited > _MAX_CITED else ""
+    reason = " ".join(filter(None, (reason, one.rows.remark)))
+    reply: dict[str, Any] = {
+        "unknown": False,
+        "sentences": [{"text": one.text, "citations": quotes, "computed": True}],
+        "values": [
+            {"kind": "number", "text": one.value, "value": "", "unit": one.unit, "sentence": 0, "computed": True}
+        ],
+    }
+    return reply | ({"reason": reason} if reason else {})
+
+
+def _quotes(one: _Result) -> list[Mapping[str, Any]]:
+    """Return the rows that were counted, with the header; the first of all rows where none was."""
+    table = one.table
+    header = [{"evidence": table.first.number, "quote": table.first.header}] if table.first.header else []
+    rows = [table.rows[at] for at in one.rows.rows[:_MAX_CITED]] or table.rows[:1]
+    return [*header, *({"evidence": part.number, "quote": row.line} for part, row in rows)]
+
+
+def _fit(asked: TableQuestion, table: WholeTable) -> float:
+    """Return how many terms of a question a table has around it and in its labels."""
+    labels = frozenset(one for column in table.columns for one in column.head.label_terms)
+    return sum(1 if one in table.first.terms_around else 0.5 * asked.has(one, labels) for one in asked.terms)
+
+
+def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
+    if not table.rows or table.is_about_one:
+        return None
+    nouns = subjects(asked)
+    labels = [(column, column.head.label_terms) for column in table.columns]
+    named = [column for column, own in labels if own and all(asked.has(one, nouns) for one in own)]
+    if any(column.figures for column in named):
+        return None  # "How many seats": a sum, or the figure of one row
+    rows = selected(asked, table)
+    if rows is None or not _is_about(asked, table, nouns, named):
+        return None
+    things = [column for column in named if not column.truths]
+    of_column = things[0] if things and not any(column.names_rows for column in things) else None
+    if table.has_lone_cells:
+        rows.reason = rows.reason or "A row of the table has one cell only, which may be a remark."
+    if of_column is not None and _condition_on(of_column, rows):
+        of_column = None
+    if of_column is not None and any(not of_column.cells[at].text for at in rows.rows):
+        rows.reason = rows.reason or f"Not every row states {of_column.label}."
+    names = list(dict.fromkeys(_name(table, of_column, at) for at in rows.rows))
+    count = len(names) if of_column is not None else len(rows.rows)
+    if of_column is not None:
+        names = [name for name in names if name]
+    shown = ", ".join(filter(None, names[:_MAX_NAMED])) + (", …" if len(names) > _MAX_NAMED else "")
+    of_all = "" if of_column is not None else f" / {len(table.rows)}"
+    text = " – ".join(filter(None, (f"{count}{of_all}", "; ".join(rows.conditions), shown)))
+    return _Result(table, rows, _fit(asked, table), f"{text}.", str(count))
+
+
+def _is_about(asked: TableQuestion, table: WholeTable, nouns: frozenset[str], named: Sequence[Column]) -> bool:
+    """Return whether the rows of a table are what is counted: by a label, its title or a value of them."""
+    known = frozenset[str]().union(asked.words.rows, *table.cell_terms.values())
+    return bool(named) or any(asked.has(one, table.first.terms_around) or one in known for one in nouns)
+
+
+def _condition_on(column: Column, rows: Selection) -> bool:
+    return column.label in rows.columns
+
+
+def _name(table: WholeTable, of_column: Column | None, at: int) -> str:
+    if of_column is not None:
+        return of_column.cells[at].text
+    named = next((column for column in table.columns if column.names_rows), table.columns[0])
+    return named.cells[at].text
+
+
+def _summed(asked: TableQuestion, table: WholeTable) -> _Result | None:
+    figures_only = [column for column in table.columns if column.is_of_figures]
+    fits = [(asked.label_fit(column.head.label_terms, frozenset()), column) for column in figures_only]
+    best = max((fit for fit, _ in fits), default=0.0)
+    columns = [column for fit, column in fits if fit == best and best > 0]
+    is_mean = asked.words.average.search(asked.text) is not None
+    if len(columns) != 1 or table.is_about_one or columns[0].is_of_days:
+        return None
+    column = columns[0]
+    if column.unit == "%" and not is_mean:
+        return None
+    rows = selected(asked, table, column)
+    if rows is None or not rows.rows:
+        return None
+    figures = [column.figures[at] if column.figures else None for at in rows.rows]
+    values = [one for one in figures if one is not None]
+    if not column.figures:
+        rows.reason = rows.reason or f"Not every cell of {column.label} is a figure of one unit."
+    elif len(values) < len(figures):
+        rows.reason = rows.reason or f"{len(figures) - len(values)} of {len(figures)} rows state no {column.label}."
+    amount = sum(values, Decimal(0)) / (max(1, len(values)) if is_mean else 1)
+    value = _written(amount, column, is_mean=is_mean)
+    said = asked.words.mean_of if is_mean else asked.words.sum_of
+    text = " – ".join(filter(None, (said, "; ".join(rows.conditions), f"{column.label}: {value} ({len(values)})")))
+    sign = column.unit if column.unit and column.unit in "€$£¥" and value.startswith(column.unit) else ""
+    return _Result(table, rows, _fit(asked, table), f"{text}.", value, "" if sign else column.unit)
+
+
+def _written(amount: Decimal, column: Column, *, is_mean: bool) -> str:
+    """Return a figure with the decimals and the mark of a column, and the sign of a currency before it where it is."""
+    figures = [one for one in column.figures if one is not None]
+    decimals = max((max(0, -int(one.as_tuple().exponent)) for one in figures), default=0)
+    written = max((_decimals(cell.text, column.mark) for cell in column.cells), default=0)
+    decimals = max(decimals, written) + (_MEAN_DECIMALS if is_mean else 0)
+    text = f"{amount:.{decimals}f}"
+    text = text.replace(".", ",") if column.mark == "," else text
+    first = next(cell.text for cell in column.cells if cell.text)
+    return f"{column.unit}{text}" if column.unit and first.startswith(column.unit) else text
+
+
+def _decimals(text: str, mark: str) -> int:
+    """Return how many decimals a cell shows, those that are 0 included."""
+    _, found, rest = text.partition(mark or ".")
+    digits = "".join(character for character in rest if character.isdigit())
+    return len(digits) if found and len(digits) <= 2 else 0
