@@ -5,11 +5,12 @@ import pytest
 
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.document_names import documents_named
-from kgrag.llm.extractive.evidence_sentences import EvidenceText
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import read_question
-from kgrag.llm.extractive.sentence_ranking import FEATURES, features_of, veto_of
+from kgrag.llm.extractive.sentence_ranking import FEATURES, RankedSentence, features_of, veto_of
 from kgrag.llm.extractive.stated_counts import states_count
+from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, probability_needed
 from kgrag.model import Prompt
 
 CHAPTER = """GLOBAL PARAMETERS
@@ -89,10 +90,12 @@ def test_a_row_that_states_a_count_is_the_answer_to_how_many():
     assert texts(reply) and "columns per index | 32" in texts(reply)[0]
 
 
-def feature(name, question, text):
-    from kgrag.llm.extractive.evidence_sentences import read_sentences
+def read(text):
+    return list(read_sentences(EvidenceText(1, "chunk", "", text)))
 
-    (one, *_) = read_sentences(EvidenceText(1, "chunk", "", text))
+
+def feature(name, question, text):
+    (one, *_) = read(text)
     row = features_of(one, read_question(question, [one.own]), veto_of(question), asked_for(question))
     return row[FEATURES.index(name)]
 
@@ -115,3 +118,30 @@ def test_the_default_of_what_is_between_default_and_is_is_stated():
     assert feature("cue", "What is the default mooring delay?", "The default mooring delay is 8 s.") == 1
     assert feature("cue", "What is the default mooring delay?", "A delay is not always by default.") == 1
     assert feature("cue", "What is the default mooring delay?", "Each delay is the mooring's own.") == 0
+
+
+def needed(*rows):
+    """Rows of label, score and cosine, the best first."""
+    sentences = [read(f"{label}\n\nRow {at} is one.")[0] for at, (label, *_) in enumerate(rows)]
+    features = [(0.0,) * (len(FEATURES) - 1) + (cosine,) for _, _, cosine in rows]
+    scores = [score for _, score, _ in rows]
+    return probability_needed([RankedSentence(*each) for each in zip(sentences, features, scores, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "probability"),
+    [
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.5)], 0.12),
+        ([("ferry", 5.0, 0.4), ("pier", 3.0, 0.3)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 4.5, 0.5)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.65)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.8)], 0.5),
+    ],
+)
+def test_what_words_and_meaning_put_first_needs_less_and_what_is_farther_than_another_needs_more(rows, probability):
+    assert needed(*rows) == probability
+
+
+def test_what_explains_no_term_needs_the_same():
+    row = RankedSentence(read("The ferry is one.")[0], (0.0,) * len(FEATURES), 5.0)
+    assert probability_needed([row]) == MIN_PROBABILITY

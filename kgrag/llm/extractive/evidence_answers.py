@@ -52,7 +52,7 @@ from kgrag.llm.extractive.stated_counts import counts_stated
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
-from kgrag.llm.extractive.weak_answers import is_a_part, is_rarely_right
+from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, is_a_part, is_rarely_right, probability_needed
 from kgrag.text.sentences import words
 
 __all__ = ["MIN_PROBABILITY", "reply", "with_value_first"]
@@ -68,10 +68,6 @@ _MIN_GAIN = 0.12
 _MAX_SENTENCES = 3
 _MAX_NEAREST = 3
 _MIN_SHARE_OF_BEST_FACT = 0.95
-MIN_PROBABILITY = 0.35
-"""Probability from which a sentence of prose is an answer: with weights that were fitted on one of the two development
-sets about documentation and judged on the other, 11 of 137 questions were then answered wrongly, and 77 of the 111 with
-an answer rightly. In German and French, 25 answers of 34 from it on are right (78 questions)."""
 _MAX_VALUES_LOOKED_FOR = 8
 """Of the best sentences, those in which a value is looked for that the best one lacks."""
 _FACT_CONFIDENCE = (-0.46, 2.24)
@@ -211,8 +207,8 @@ def _by_probability(
         asked, rows[0].sentence
     ):
         reason = f"The best sentence has no {lacking}."
-    elif confidence < MIN_PROBABILITY:
-        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+    elif confidence < (needed := probability_needed(rows)):
+        reason = f"The best sentence answers with a probability of {confidence}, and {needed} is needed."
     elif name := names.lacking(rows[0].sentence.number, _found_of(chosen if several.sides else chosen[:1])):
         reason = f"The best sentence and its headings do not name {name}."
     elif is_a_part(asked, question, rows[0].sentence):
