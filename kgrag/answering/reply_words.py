@@ -10,8 +10,9 @@ from types import MappingProxyType
 
 from kgrag.languages import language_of
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.model import Answer, Hit
 
-__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_text"]
+__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_answer"]
 
 UNKNOWN = "The evidence found does not carry an answer."
 NO_REPLY = "The reply of the language model could not be used, so there is no answer."
@@ -72,7 +73,10 @@ def in_language_of(question: str, words: str) -> str:
     return reply_words(language_of(question)).get(words, words)
 
 
-def unknown_text(question: str, evidence: Sequence[str]) -> str:
+def unknown_answer(question: str, hits: Sequence[Hit], method: str) -> Answer:
     """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
-    rules = question_language(language_of(question, "") or language_to_answer_in(question, evidence))
-    return rules.unknown if rules else UNKNOWN
+    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
+    rules = question_language(language)
+    text = rules.unknown if rules else UNKNOWN
+    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    return Answer(question, text, method, unknown=True, hits=tuple(hits), dropped=nothing)
