@@ -15,6 +15,7 @@ from kgrag.answering.cited_answers import with_unsupported
 from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, retrieval_json
 from kgrag.cli.options import (
+    PART_DONE,
     BudgetOption,
     DryRunOption,
     Format,
@@ -115,6 +116,8 @@ def ask(
             print_json(answer_jsonld(answer, opened.store.names))
         else:
             typer.echo(answer_text(answer, explain=explain))
+    if answer.failure:
+        raise typer.Exit(3 if answer.unknown else PART_DONE)
 
 
 def _print_cost(cost: Forecast, price: Price | None, *, as_json: bool) -> None:
