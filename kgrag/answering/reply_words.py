@@ -5,13 +5,15 @@ What the pages have in their own catalogue too is worded as it is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kgrag.languages import language_of
+from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
 
-__all__ = ["NO_REPLY", "in_language_of", "reply_words"]
+__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_text"]
 
+UNKNOWN = "The evidence found does not carry an answer."
 NO_REPLY = "The reply of the language model could not be used, so there is no answer."
 
 _OF_MODEL = "words of a model, which no sentence carries; written from"
@@ -68,3 +70,9 @@ def in_language_of(question: str, words: str) -> str:
     ('Nächste Stellen', 'Answer')
     """
     return reply_words(language_of(question)).get(words, words)
+
+
+def unknown_text(question: str, evidence: Sequence[str]) -> str:
+    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
+    rules = question_language(language_of(question, "") or language_to_answer_in(question, evidence))
+    return rules.unknown if rules else UNKNOWN
