@@ -141,6 +141,11 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
         for row in store.select(queries.bind(name, **values)).values()[:_MAX_ROWS_PER_CHECK]:
             yield Finding(local_name(name), f"<{row[0]}> {words}")
+    for graph, chunks in store.select(queries.bind("health/without_document")).values()[:_MAX_ROWS_PER_CHECK]:
+        words = (
+            f"has {chunks} chunks whose document is not stored, as after half of a dump. Import the whole dump again"
+        )
+        yield Finding("documents", f"<{graph}> {words}, into a new --kb, or ingest the document anew.")
     for receipt in receipts(store):
         if receipt.key and not receipt.holds:
             words = "was changed after it was signed, or its signature was. Compare it with a backup."
