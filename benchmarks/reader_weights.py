@@ -32,7 +32,8 @@ import numpy.typing as npt
 
 from benchmarks import data_folder
 from benchmarks.reader_debian import OWN_QUESTIONS, Given, is_right, knowledge_base, questions, share
-from kgrag.answering.source_sentences import Quote, cited, evidence_of
+from kgrag.answering.evidence_pieces import evidence_of
+from kgrag.answering.source_sentences import Quote, cited
 from kgrag.evaluation.metrics import contains_answer
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder

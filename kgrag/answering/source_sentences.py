@@ -9,7 +9,7 @@ What a model writes from its sources rewords them, often in one sentence for two
 numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
 the words, and the names as far as their text has them.
 
-Queries read: ``citing/parts``, ``documents/preceding``, and those of ``kgrag.text.stored_passages``. Writes nothing.
+Queries read: ``citing/parts``, and those of ``kgrag.text.stored_passages``. Writes nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from itertools import pairwise
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, stored_chunks
 from kgrag.answering.opening_words import OPENING_STEMS, without_opening_word
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.late_patterns import late_regex
-from kgrag.model import Citation, Hit, Span
+from kgrag.model import Citation
 from kgrag.ports import TripleStore
 from kgrag.text import stored_passages
 from kgrag.text.figures import dates, quantities
@@ -35,23 +36,18 @@ from kgrag.vocab import KG
 
 __all__ = [
     "Carried",
-    "EvidencePiece",
     "Quote",
-    "SourceChunk",
     "SourceSentence",
     "carrying",
-    "chunk_before",
     "cited",
-    "evidence_of",
     "features",
     "touched",
 ]
 
-_MAX_EVIDENCE_CHARACTERS = 8000
-_CHARACTERS_BEFORE = 1200
-"""How much text before a chunk is read for the term or header that the chunk begins behind."""
 _MIN_QUOTED_WORDS = 4
 """Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
+_MIN_WORDS_OF_A_VALUE = 6
+"""Words from which a value of a fact is looked up as it is written; a shorter one may be stated of something else."""
 _MAX_BRANCHES = 3
 """Parts of a tree node that are followed down, and chunks that are cited whole, at most."""
 _MAX_CHUNKS_AT_ONCE = 200
@@ -78,48 +74,6 @@ _PARTS = RevisionCache[_Parts]()
 
 
 @dataclass(frozen=True, slots=True)
-class SourceChunk:
-    """A stored chunk: its text and its span."""
-
-    text: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class EvidencePiece:
-    """A hit with its number in the prompt and the stored chunks behind it.
-
-    Of a chunk ``before`` is the text just before it, and ``following`` the chunk behind it, which is the last source.
-    """
-
-    number: int
-    hit: Hit
-    sources: tuple[SourceChunk, ...]
-    before: str = ""
-    following: str = ""
-
-    @property
-    def text(self) -> str:
-        """The part of the hit that the model is shown."""
-        return self.hit.text[:_MAX_EVIDENCE_CHARACTERS]
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """Title and heading of what the hit is from, as far as it has them."""
-        return tuple(filter(None, (str(self.hit.attributes.get(name) or "") for name in ("title", "heading"))))
-
-    @property
-    def is_fact(self) -> bool:
-        """Whether the text reads ``key: value; key: value``."""
-        return self.hit.kind == "hyperedge"
-
-    @property
-    def derived(self) -> bool:
-        """Whether a model wrote the text: no source contains all of it in a row."""
-        return not any(places(self.text, source.text) for source in self.sources)
-
-
-@dataclass(frozen=True, slots=True)
 class Carried:
     """A citation, the whole sentences that it touches, and texts that name what these are about.
 
@@ -138,38 +92,6 @@ class Quote:
 
     text: str
     number: int = 0
-
-
-def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
-    """Return the hits numbered from 1, with the chunks behind them; a hit without sources is taken for a chunk.
-
-    A hit that is a chunk has the one that follows it as a further source: a definition may go on there.
-    """
-    chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
-    # all of them at once, before those that are hits are looked up with what stands around them
-    stored_passages.passages(store, [*(hit.iri for hit in hits), *(chunk for behind in chunks for chunk in behind)])
-    around = stored_passages.surroundings(store, [hit.iri for hit in hits], characters=_CHARACTERS_BEFORE)
-    next_chunks = [following for _, following in around.values() if following]
-    stored = _stored_chunks([*(chunk for behind in chunks for chunk in behind), *next_chunks], store)
-    pieces = []
-    for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1):
-        before, following = around.get(hit.iri, ("", ""))
-        sources = tuple(stored[chunk] for chunk in dict.fromkeys([*behind, following]) if chunk in stored)
-        text = stored[following].text if following in stored else ""
-        pieces.append(EvidencePiece(number, hit, sources, before, text))
-    return pieces
-
-
-def chunk_before(chunk: str, store: TripleStore) -> SourceChunk | None:
-    """Return the chunk that stands before a stored chunk in its document; None for the first."""
-    rows = store.select(queries.bind("documents/preceding", chunk=ox.NamedNode(chunk))).values()
-    stored = _stored_chunks([iri for (iri,) in rows], store)
-    return next(iter(stored.values()), None)
-
-
-def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:
-    stored = stored_passages.passages(store, chunks)
-    return {chunk: SourceChunk(passage.text, passage.span) for chunk, passage in stored.items()}
 
 
 def cited(
@@ -194,7 +116,12 @@ def cited(
         carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
-            carried = [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            carried = [
+                _carried(
+                    source, place, derived, (*about, *filter(None, [source.heading_at(place[0])])), sentence=sentence
+                )
+                for source, place, derived in carriers
+            ]
             return [replace(one, fact=piece.text) for one in carried] if piece.is_fact else carried
     return []
 
@@ -235,6 +162,8 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
     With ``pairs``, whole ``key: value`` pairs are cited as they are, whatever their length.
     """
     matches = [(source, place) for source in sources for place in places(quote, source.text)]
+    if not _carries(quote):  # of a term, the line that is no more than it
+        matches = [each for each in matches if _sentence_below(each[0].text, each[1]) is not None] or matches
     if not matches:
         return []
     source, place = matches[_closest([(source.text, place) for source, place in matches], context)]
@@ -244,15 +173,28 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
 def _with_enough_words(text: str, place: _Place) -> _Place:
     """Return a place of four words, a value with its unit or a whole sentence.
 
-    A shorter one is returned with its sentence, and where that is a heading or an item of a list, with those before it.
+    A shorter one is returned with its sentence; where that is an item of a list, with those before it, and where it is
+    a heading or a term, with the sentence below it: what stands before it is about something else.
     """
     start, end = place
     sentences = _sentences(text)
+    if not _carries(text[start:end]) and (below := _sentence_below(text, place)) is not None:
+        return start, below
     before = len([one for one in sentences if one.start < end])
     while not _carries(text[start:end]) and before:
         before -= 1
         start, end = min(start, sentences[before].start), max(end, sentences[before].end)
     return start, end
+
+
+def _sentence_below(text: str, place: _Place) -> int | None:
+    """Return where the sentence ends that stands right below a line of its own, a heading or a term; None for none."""
+    line = text.rfind("\n", 0, place[0]) + 1, text.find("\n", place[1])
+    if line[1] < 0 or text[slice(*line)].strip() != text[slice(*place)].strip() or text[: line[0]].rstrip()[-1:] == ":":
+        return None
+    below = next((one for one in _sentences(text) if one.start >= line[1]), None)
+    said = text[below.start : below.end] if below else ""
+    return below.end if below and _carries(said) and _SENTENCE_END.search(said) else None
 
 
 def _carries(quote: str) -> bool:
@@ -279,6 +221,10 @@ class _QuotedPart:
             verbatim = _verbatim(self.quoted, self.context, sources)
             if verbatim:
                 return verbatim
+        elif len(words(value := self.quoted.partition(": ")[2] or self.quoted)) >= _MIN_WORDS_OF_A_VALUE:
+            for source, place, derived in _verbatim(value, self.context, sources):
+                around = touched(source.text, *place)
+                return [(source, (around[0].start, around[-1].end), derived)]
         texts = [source.text for source in sources]
         for statement in self.statements:
             if sentences := carrying(statement, texts, context=self.context, names=self.names):
@@ -306,7 +252,7 @@ def _derived(
         around = " ".join(piece.text[one.start : one.end] for one in touched(piece.text, *place))
         part = _QuotedPart(quoted, (quoted, around), f"{claim} {around}")
     tops = [each.hit.iri for each in evidence if each.derived]
-    below = list(_stored_chunks(_chunks_below(piece.hit.iri, part, store, tops), store).values())
+    below = list(stored_chunks(_chunks_below(piece.hit.iri, part, store, tops), store).values())
     for sources in (*([source] for source in below), piece.sources):
         if carriers := part.carriers(sources):
             return carriers

@@ -13,6 +13,7 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.kept_until import asks_kept, says_end
 from kgrag.llm.extractive.question_languages import asked_in
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -89,11 +90,26 @@ _ALIKE = MappingProxyType(
 _ASKS_FINITE: Mapping[str, regex.Pattern[str]] = MappingProxyType(
     {
         "en": late_regex(r"^(?:[Ww]hen|[Ii]n\s+what\s+year)\s+(?:do|does|did)\b.*\s(?P<verb>\p{L}{3,})$"),
-        "de": late_regex(r"\bUhr\s+(?P<verb>\p{Ll}{4,})\b"),
-        "fr": late_regex(r"\bheure\s+(?P<verb>\p{Ll}{4,})\b"),
+        "de": late_regex(
+            rf"\bUhr\s+(?P<verb>\p{{Ll}}{{4,}})\b"
+            rf"|^(?:[Bb]is|[Aa]b|[Ss]eit)?\s*[Ww]ann\s+(?!{_GERMAN_HELP}\b|kann|können|muss|müssen|soll|darf)(?P<verb>\p{{Ll}}{{4,}})\b"
+        ),
+        "fr": late_regex(
+            r"\bheure\s+(?P<verb>\p{Ll}{4,})\b|^(?:\p{L}+['’]?\s*)?[Qq]uand\s+(?:se\s+|s['’])?"
+            r"(?!cette\b|notre\b|votre\b|leur\b|sont\b|faut\b|peut\b|doit\b)(?P<verb>\p{Ll}{4,})\b(?!-)"
+            r"|\b[Qq]uand\b.*?\s(?P<verb>\p{Ll}{4,})-(?:t-)?(?:ils?|elles?|on)\b$"
+        ),
     }
 )
 """A verb that has so many forms and synonyms that a clause without it may have the value, if none has it."""
+_OPPOSED = MappingProxyType(
+    {
+        "en": "begins begin starts start commences opens open|ends end expires expire closes close terminates",
+        "de": "beginnt begann startet eröffnet öffnet|endet endete schließt abläuft",
+        "fr": "commence commencent débute ouvre ouvrent|termine terminent finit expire ferme ferment",
+    }
+)
+"""Verbs of a beginning and of an end: a clause with one has no date of the other."""
 _SAYS_LITTLE = late_regex(
     r"(?:limited|restricted|set|given|used|named|made|put|read|begrenzt|beschränkt|festgelegt|festgesetzt|geregelt|angegeben"
     r"|vorgegeben|eingestellt|fixé|limité|prévu|situé|indiqué|composé|défini)(?:e?s?)"
@@ -193,10 +209,16 @@ def _parts_asked(question: str, text: str, language: str) -> tuple[str, ...]:
     ((), ('Ann.',))
     """
     said = [text[start:end] for start, end in _clauses(text)]
+    if asks_kept(question, language) and (ends := [one for one in said if says_end(one, language)]):
+        return tuple(ends)
     verb = _verb_asked(question, language)
     if not verb:
         finite = _ASKS_FINITE[language].search(question.rstrip(" ?.!")) if language in _ASKS_FINITE else None
-        return (*(one for one in said if finite and _has_verb(finite["verb"], one, language)), text)
+        if finite is None:
+            return (text,)
+        own = [one for one in said if _has_verb(finite["verb"], one, language)]
+        left = [one for one in said if one in own or not _is_opposed(finite["verb"], one, language)]
+        return (*own, *([text] if left == said else left))
     has = [_has_verb(verb, clause, language) for clause in said]
     rest = [one for one, is_asked in zip(said, has, strict=True) if is_asked or not _has_another(one, language)]
     if any(has) and len(rest) == len(said) and all(has):
@@ -251,6 +273,15 @@ def _has_verb(verb: str, clause: str, language: str) -> bool:
         *(words for group in _ALIKE[language].split("|") if _verb_in(verb, words := group.split(), language))
     )
     return not set(terms(clause, language)).isdisjoint(terms(" ".join(alike), language))
+
+
+def _is_opposed(verb: str, clause: str, language: str) -> bool:
+    """Return whether a clause is of an end where a verb is of a beginning, or the other way round."""
+    beginning, end = (words.split() for words in _OPPOSED[language].split("|"))
+    for one, other in ((beginning, end), (end, beginning)):
+        if _verb_in(verb, one, language):
+            return any(_verb_in(word, other, language) for word in _WORD.findall(clause))
+    return False
 
 
 def _verb_in(verb: str, words: Sequence[str], language: str) -> bool:

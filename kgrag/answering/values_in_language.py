@@ -21,7 +21,7 @@ from kgrag.text.figures import dates
 __all__ = ["values_in"]
 
 _UNIT = (
-    r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m|[km]?g|ms|s"
+    r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m[²³]?|qm|[km]?g|ms|s"
     r"|Sekunden?|Minuten?|Stunden?|Tagen?|Wochen?|Monaten?|Jahren?|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel"
     r"|secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|lignes?|caractères?|pages?|fois|pixels?"
 )
@@ -41,16 +41,27 @@ _LETTERS = MappingProxyType(
         for number, word in enumerate(words.split(), start=2)
     }
 )
+_SPELLED = late_regex(
+    rf"\b(?P<number>{'|'.join(_LETTERS)})\s(?P<unit>Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
+    r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
+    flags=regex.IGNORECASE,
+)
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
     "|mai|juin|juillet|août|septembre|octobre|novembre|décembre"
 )
 _DATE = late_regex(
+    r"(?<![\p{N}.,/-])\p{N}{1,2}(?:\.\s?\p{N}{1,2}\.\s?|/\p{N}{1,2}/)(?:1\d|20)\d\d(?![\p{N}])|"
     rf"(?:\p{{N}}{{1,2}}(?:\.|er)?\s+)?\b(?:{_MONTHS})\s+(?:1\d|20)\d\d\b|\p{{N}}{{1,2}}(?:\.|er)?\s+(?:{_MONTHS})\b"
     rf"|\b(?:1\d|20)\d\d\b(?![.,]\d)",
     flags=regex.IGNORECASE,
 )
 _VERSION = late_regex(r"\b[Vv]ersion\s+\p{N}+(?:\.\p{N}+)*|\p{N}+(?:\.\p{N}+)+")
+_TITLED = late_regex(
+    r"\b(?:Herrn?|Frau|M\.|Mme|Mlle|Monsieur|Madame|(?:Dr|Prof|Dipl)\.)(?:\s?(?:Dr|Prof|\p{Ll}{1,5})\.)*(?:-Ing\.)?\s+"
+    r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+(?:von|van|zu|de|du|le))?(?:\s+\p{Lu}[\p{L}'’-]+)*)"
+)
+_NAMED = late_regex(r"(?<!^)(?<![.!?:]\s)(?P<name>(?<!\p{L}['’.-])\b\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)+)")
 _SAID = late_regex(r"(?:(?P<yes>ja|oui)|nein|non(?!\s+\p{L}))\b", flags=regex.IGNORECASE)
 
 
@@ -78,8 +89,20 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
         yield from found_dates.values() if len(found_dates) == 1 else ()
     elif kind == "version":
         yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
+    elif kind == "person":
+        yield from (Value("text", name) for name in _persons(question, sentence, language))
     elif kind == "number":
         yield from map(_number, _numbers(question, sentence, language))
+
+
+def _persons(question: str, sentence: str, language: str) -> list[str]:
+    """Return the one person of a sentence: the name behind a title, or of French, whose nouns are small, any name."""
+    patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
+    for pattern in patterns:
+        found = dict.fromkeys(one["name"] for one in pattern.finditer(sentence) if one["name"] not in question)
+        if found:
+            return list(found) if len(found) == 1 else []
+    return []
 
 
 def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[regex.Match[str]]:
@@ -99,6 +122,7 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
     ]
     if asks_price(question, language):
         numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
+    numbers = numbers or list(_new(_SPELLED, question, sentence))
     return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
 
 
@@ -121,7 +145,7 @@ def _iso(text: str) -> str:
     """Return a date in the form of ISO 8601, as far as it is stated; a day without a year stays as it is."""
     if text.isdecimal():
         return text
-    for date in dates(text):
+    for date in dates(regex.sub(r"(?<=\p{N}\.)\s(?=\p{N})", "", text)):
         parts = [f"{date.year:04}"] if date.year else []
         parts += [f"{date.month:02}"] if parts and date.month else []
         return "-".join([*parts, *([f"{date.day:02}"] if len(parts) > 1 and date.day else [])])

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.answering.source_sentences import EvidencePiece, SourceChunk
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Completion
 from kgrag.ports import TripleStore

@@ -3,6 +3,8 @@
 The account of a graph that an update wrote to has no checksum, and all checksums are in doubt after an update that does
 not show which graphs it writes to (``kgrag.store.checksums``): a graph of which it is still the right one is as it was.
 Data and ontologies are their owners' to change.
+
+Query read: ``catalogue/updates``.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.audit.stated_content import StatedNode, fault, nodes_of
 from kgrag.audit.step_input import Row
 from kgrag.model import Term, plain
@@ -29,9 +32,11 @@ def updated(store: TripleStore) -> Iterator[Row]:
     Args:
         store: of the graphs, those are read whose checksum is in doubt.
     """
+    if not store.ask(queries.bind("catalogue/updates", catalogue=store.names.catalogue)):
+        return
     catalogue = nodes_of(store.triples(store.names.catalogue))
     updates = {plain(entry.iri): entry for entry in catalogue.values() if KG.byUpdate in entry.values}
-    for entry in catalogue.values() if updates else ():
+    for entry in catalogue.values():
         kinds = entry.values.get(RDF.type, [])
         own = KG.checksum in entry.values and kinds and _OF_THEIR_OWNERS.isdisjoint(kinds)
         if own and (named := _changed_by(entry, updates, store)):

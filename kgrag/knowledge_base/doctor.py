@@ -1,6 +1,6 @@
 """Checks of a knowledge base: store, catalogue, shapes, content and vectors against each other.
 
-Queries read: ``health/*``, ``catalogue/filled_graphs``, ``catalogue/uncatalogued``, ``catalogue/quarantined``,
+Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``,
 ``provenance/receipts``, and those of vector spaces; ``health/without_language`` writes.
 """
 
@@ -19,6 +19,7 @@ from kgrag.errors import EmbeddingMismatch, KgragError, StorageFailed
 from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
+from kgrag.model import plain
 from kgrag.ports import CopiesItself, DescribesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.querying.text_indexes.text_indexes import TextIndexes
 from kgrag.reasoning.inference import stale_inferences
@@ -114,13 +115,12 @@ def _examined(
 def _unreadable(store: TripleStore, mends: TripleStore | None) -> Iterator[Finding]:
     """Yield what stands in the way of every dump; literals become plain text in the store that is to be mended."""
     found = {}
-    for (graph,) in store.select(queries.bind("catalogue/filled_graphs")).values():
-        for triple in store.triples(ox.NamedNode(graph)):
-            if fault := fault_of(triple.object) or fault_of(triple.subject):
-                found[graph] = isinstance(triple.object, ox.Literal), fault
+    for graph_name, subject, value in store.select(queries.bind("health/maybe_unreadable")):
+        if fault := fault_of(value) or fault_of(subject):
+            found[plain(graph_name)] = isinstance(value, ox.Literal), fault
     if mends is not None and any(is_literal for is_literal, _ in found.values()):
         mends.update(queries.bind("health/without_language"))
-    for graph, (is_literal, fault) in islice(found.items(), _MAX_ROWS_PER_CHECK):
+    for graph, (is_literal, fault) in islice(sorted(found.items()), _MAX_ROWS_PER_CHECK):
         instead = "`kgrag doctor --repair` does so" if is_literal else "GET the graph as JSON-LD, and PUT it back"
         yield Finding("unreadable", f"<{graph}>: {fault} {instead}.", mended=mends is not None and is_literal)
 

@@ -5,8 +5,8 @@ third off. So what every paid completion took is added up per model and prompt, 
 plan is corrected by the ratio of both, from the first reply on: the ratio counts for as much as it is known better than
 a header is (empirical Bayes: replies that differ little from each other outweigh it soon). What a model's service
 counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet; so is whether it
-counts schemas, which a service that turns them into a grammar does not. Each forecast has an interval that covers nine
-of ten sums.
+counts schemas, which a service that turns them into a grammar does not; before, half of them is planned. Each forecast
+has an interval that covers nine of ten sums.
 
 What follows a query that a model wrote depends on its rows: repairs, the layer below, a second answer where the first
 leaves something open; and an answer from rows is asked with less text than is planned. How often each follows and how
@@ -50,6 +50,8 @@ _PRIOR_INPUTS = 2
 _NO_BOUND = ", nine times in ten within the interval, which is no bound"
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
+_SCHEMAS_COUNTED = 0.5
+"""Of a service that nothing was paid to: some count the schema of a reply, others do not, and the interval has both."""
 _DECLARED_OFF = 0.3
 """Standard deviation of the ratio of real to declared replies of a prompt, from one round to another."""
 _DECLARED_SPREAD, _PRIOR_REPLIES = 0.4, 3
@@ -110,27 +112,34 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What a service counts for each token that is planned: of texts and replies, and of the schemas of replies."""
+    """What a service counts for each token that is planned: of texts and replies, and of the schemas of replies.
+
+    ``unsure``: how much more or less of a schema it may count, as far as is known.
+    """
 
     text: float = 1.0
     schema: float = 1.0
+    unsure: float = 0.0
 
     @classmethod
-    def learnt(cls, known: Mapping[str, Lengths]) -> Counting:
-        """Return it by all prompts that were paid; as planned before any was.
+    def learnt(cls, known: Mapping[str, Lengths], *, unpaid: float = 1.0) -> Counting:
+        """Return it by all prompts that were paid; before any with a schema was, ``unpaid`` of the schemas.
 
         Four characters are about a token everywhere, so schemas are counted or not by what makes that truer.
 
         >>> Counting.learnt({"a": Lengths(1, 500, 500, planned_schema=100)}), Counting.learnt({})
-        (Counting(text=1.0, schema=1.0), Counting(text=1.0, schema=1.0))
+        (Counting(text=1.0, schema=1.0, unsure=0.0), Counting(text=1.0, schema=1.0, unsure=0.0))
         >>> Counting.learnt({"a": Lengths(1, 500, 404, planned_schema=100)})
-        Counting(text=1.01, schema=0.0)
+        Counting(text=1.01, schema=0.0, unsure=0.0)
+        >>> Counting.learnt({"a": Lengths(1, 500, 500)}, unpaid=0.5)
+        Counting(text=1.0, schema=0.5, unsure=0.5)
         """
         counted, whole, schemas = (
             sum(getattr(one, name) for one in known.values()) for name in ("input", "planned_input", "planned_schema")
         )
-        if not whole or not counted:
-            return cls()
+        if not schemas or not counted:
+            text = counted / whole if counted and whole else 1.0
+            return cls(text, unpaid * text, 1 - unpaid)
         with_schemas, without = counted / whole, counted / max(1, whole - schemas)
         if abs(math.log(without)) < abs(math.log(with_schemas)):
             return cls(without, 0.0)
@@ -255,15 +264,18 @@ class Plan:
         """
         written = self._by_prompt.get(_WRITING)
         queries = None if asked is None or written is None else asked.get(_WRITING, Usage()).completions
-        tokens = {name: _in_tokens(here, known, name) for name, here in self._by_prompt.items()}
+        counting = Counting.learnt(known, unpaid=1.0 if asked is None else _SCHEMAS_COUNTED)
+        tokens = {name: _in_tokens(here, known, name, counting) for name, here in self._by_prompt.items()}
         if asked is not None and written is not None:
             tokens = _with_what_follows(tokens, known, asked)
         variances = [_variances(here, known.get(name, Lengths())) for name, here in tokens.items()]
         usage = _rounded(tokens.values())
         widths = [_NORMAL * math.sqrt(sum(of_one)) for of_one in zip(*variances, strict=True)] or [0.0] * 3
+        unsure = counting.unsure * sum(one.schema for one in self._by_prompt.values())
+        widths[1] += unsure
         certain = [one for one in tokens.values() if not one.unsure]
         completions = min(usage.completions, sum(math.ceil(one.completions) for one in certain))
-        sure = Usage(completions, int(sum(one.input for one in certain)), completions)
+        sure = Usage(completions, int(sum(one.input for one in certain) - unsure), completions)
         learnt = {name: known[name].count for name in tokens if known.get(name, Lengths()).count}
         declared = tuple(name for name in tokens if name not in learnt)
         return Forecast(usage, _end(usage, widths, -1, sure), _end(usage, widths, 1, sure), learnt, declared, queries)
@@ -278,9 +290,9 @@ def _end(usage: Usage, widths: Iterable[float], sign: int, sure: Usage) -> Usage
     )
 
 
-def _in_tokens(plan: _Planned, known: Mapping[str, Lengths], name: str) -> _Planned:
+def _in_tokens(plan: _Planned, known: Mapping[str, Lengths], name: str, counting: Counting) -> _Planned:
     """Return prompts of one name in tokens as the service counts them, as long as replies to them were."""
-    lengths, counting = known.get(name, Lengths()), Counting.learnt(known)
+    lengths = known.get(name, Lengths())
     if lengths.planned_input:
         asked = plan.input * lengths.input / lengths.planned_input
     else:

@@ -29,6 +29,7 @@ from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.write_gate import PlannedUpload
 from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
+from kgrag.store.xml_literals import with_well_formed_xml
 
 __all__ = ["graph", "parsed"]
 
@@ -208,7 +209,8 @@ async def parsed(state: ServerState, media: str, body: bytes, base: str) -> list
     await asyncio.to_thread(_check_document, media, body)
     header, seconds = {"media": media, "base": base}, state.pool.limits.seconds
     lines = await collect_result(state.pool, ReaderRequest("parse", header, body, seconds, reads_store=False))
-    return await asyncio.to_thread(_triples, lines)
+    triples = await asyncio.to_thread(_triples, lines)
+    return list(with_well_formed_xml(triples)) if media == _XML else triples
 
 
 def _check_document(media: str, body: bytes) -> None:

@@ -20,9 +20,10 @@ without another target, every subject in such a graph is a focus node.
 
 Deviations: the store keeps ``"05"^^xsd:byte`` as the xsd:integer 5, so shapes see that, and derived integers are known
 by their range, unless ``validate`` gets what was written (``as_written``): then every component of SHACL Core sees it,
-in whatever shape and along whatever path, and only the SELECTs of ``sh:sparql`` do not, nor the triple terms of
-``sh:reifierShape``. A target node that no triple mentions has no values by a path that may take zero steps. Instances
-of a class without a name are no instances of the classes above it.
+in whatever shape and along whatever path, and so do SELECTs of ``sh:sparql``, which rdflib runs where that matters to
+them, but for those with GRAPH. The triple terms of ``sh:reifierShape`` are as the store keeps them. A target node that
+no triple mentions has no values by a path that may take zero steps. Instances of a class without a name are no
+instances of the classes above it.
 """
 
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import cast
 
 import pyoxigraph as ox
@@ -19,12 +18,13 @@ from kgrag.shacl.compiled_shapes import LISTS, NESTED, RECURSIVE, Branch, Constr
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
 from kgrag.shacl.list_constraints import Lists, repeated
 from kgrag.shacl.negations import BY_VALUE, negation, unfit_nodes
-from kgrag.shacl.recursive_shapes import Departing, departing_from_group
+from kgrag.shacl.recursive_nodes import departing_from_recursive
 from kgrag.shacl.refusals import refuse_mismatch, refuse_unknown
 from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.sparql_constraints import over_union
 from kgrag.shacl.written_literals import Written, unmarked
+from kgrag.shacl.written_selects import written_select
 from kgrag.shacl.written_statements import WrittenView
 
 __all__ = ["validate", "validation", "violations_of_each"]
@@ -114,8 +114,8 @@ def violations_of_each(
             refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
         constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
-        run = _ValidationRun(asker, asker)
-        on_copy = run if view is None else _ValidationRun(view.asker, asker)
+        run = _ValidationRun(asker, asker, written)
+        on_copy = run if view is None else _ValidationRun(view.asker, asker, written)
         copied = [False] * len(constraints) if view is None else view.take(constraints)
         runs = [on_copy if on_its_copy else run for on_its_copy in copied]
         if undecided is None:
@@ -144,17 +144,18 @@ def _as_far_as_decided(
 class _ValidationRun:
     """One validation; ``departing`` caches which nodes violate which inner shape, or conform to it.
 
-    ``recursive`` has what departs from shapes that lead back to themselves, by the names of their groups; for groups in
-    ``assumed``, what a round of finding that out assumes.
+    ``kept`` are the inner shapes of its keys, so that no other one gets the identity of one that is gone. ``recursive``
+    has what departs from shapes that lead back to themselves, by their groups and names.
 
-    ``source`` runs the SELECTs of shapes, which read literals by their value; it is ``asker`` unless that reads a copy.
+    ``source`` runs the SELECTs of shapes; it is ``asker`` unless that reads a copy. ``written``: what it changed.
     """
 
     asker: ConstraintQueries
     source: ConstraintQueries
+    written: Written | None = None
     departing: dict[object, set[Where]] = field(default_factory=dict)
-    recursive: dict[object, Departing | InvalidRDF | InvalidSPARQL] = field(default_factory=dict)
-    assumed: set[object] = field(default_factory=set)
+    kept: list[Branch] = field(default_factory=list)
+    recursive: dict[object, Iterable[Where] | InvalidRDF | InvalidSPARQL] = field(default_factory=dict)
 
     @property
     def merged(self) -> tuple[ox.NamedNode, ...]:
@@ -171,7 +172,7 @@ class _ValidationRun:
 
     def rows_by(self, asker: ConstraintQueries, constraint: Constraint) -> Iterator[Row]:
         """Return the rows of a constraint's violations as another asker finds them."""
-        return _ValidationRun(asker, self.source)._rows(constraint)
+        return _ValidationRun(asker, self.source, self.written)._rows(constraint)
 
     def _violations(self, constraint: Constraint, violating: Sequence[Row]) -> Iterator[Violation]:
         """Yield one violation per row, with the results of an inner shape for the nodes that depart from it."""
@@ -301,8 +302,7 @@ class _ValidationRun:
     def _select_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Run a SPARQL constraint once and keep the rows whose ``$this`` is a focus node there."""
         merged = self.source.merged
-        select = over_union(constraint.select, merged) if merged else constraint.select
-        selected = list(rows(self.source.store.select(select)))
+        selected = self._selected(constraint)
         if not selected:
             return
         focus: dict[Where, list[Term | None]] = {}
@@ -313,6 +313,17 @@ class _ValidationRun:
             for node in focus.get((graph, row.get("this")), ()):
                 value = {} if constraint.path or row.get("value") else {"value": node}
                 yield row | value | {"graph": graph, "focus": node}
+
+    def _selected(self, constraint: Constraint) -> list[Row]:
+        """Return the rows of a SPARQL constraint, for whatever node."""
+        source, text = self.source, constraint.select
+        if not self.written:
+            return list(rows(source.store.select(over_union(text, source.merged) if source.merged else text)))
+        how = written_select(text, self.written, constraint.shape)
+        if how.exact:
+            return how.rows(text, source.store, source.merged, self.written, constraint.shape)
+        selected = rows(source.store.select(over_union(text, source.merged)))
+        return [how.restored(row, self.written) for row in selected]
 
     def _list_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that are no lists, or not as a constraint wants them."""
@@ -442,36 +453,26 @@ class _ValidationRun:
 
     def _departing(self, branch: Branch) -> set[Where]:
         """Return (graph, node) of the nodes that depart from an inner shape, whatever its severity; run once."""
-        if self.assumed and self._is_assumed(branch):
-            return self._departing_from(branch)
         if id(branch) not in self.departing:
+            self.kept.append(branch)
             self.departing[id(branch)] = self._departing_from(branch)
         return self.departing[id(branch)]
 
     def _departing_from(self, branch: Branch) -> set[Where]:
         return {(row["graph"], row["focus"]) for part in branch for row in self._rows(part, inner=True)}
 
-    def _is_assumed(self, branch: Branch) -> bool:
-        """Return whether a shape refers to one of which it is only assumed what departs from it."""
-        parts = (part for constraint in branch for part in constraint.each())
-        return any(part.component == RECURSIVE and part.values["group"] in self.assumed for part in parts)
-
     def _departing_recursive(self, constraint: Constraint) -> Iterable[Where]:
         """Return what departs from a recursive shape. Raises InvalidRDF: that rests on a cycle of the data."""
-        group = constraint.values["group"]
-        if group not in self.recursive:
-            self.assumed.add(group)
-            assume = partial(self.recursive.__setitem__, group)
+        key = (constraint.values["group"], constraint.values["shape"])
+        if key not in self.recursive:
             try:
-                self.recursive[group] = departing_from_group(constraint, self.asker, self._departing_from, assume)
+                self.recursive[key] = departing_from_recursive(constraint, self.asker, self._departing_from)
             except (InvalidRDF, InvalidSPARQL) as error:
-                self.recursive[group] = error
-            finally:
-                self.assumed.discard(group)
-        known = self.recursive[group]
+                self.recursive[key] = error
+        known = self.recursive[key]
         if isinstance(known, Exception):
             raise known
-        return known[constraint.values["shape"]]
+        return known
 
     def _conforming(self, branch: Branch) -> set[Where] | None:
         """Return (graph, node) of the nodes that conform to an inner shape; None where no query asks for them."""
@@ -482,10 +483,16 @@ class _ValidationRun:
                 return None
             if "conforming" in opposite.values and not self.asker.all_at_once(opposite.path, opposite.target):
                 return None
+            self.kept.append(branch)
             self.departing[key] = self._departing_from((opposite,))
         return self.departing[key]
 
     def _narrowed(self, constraint: Constraint, nodes: set[Where]) -> Constraint:
-        """Return a constraint for some of its focus nodes only, if a query can name them; else as it was."""
+        """Return a constraint for some of its focus nodes only, if a query can name them; else as it was.
+
+        What departs from a recursive shape is found out once, for all focus nodes.
+        """
+        if constraint.component == RECURSIVE:
+            return constraint
         few = named({node for _, node in nodes}) if self.merged else []
         return replace(constraint, target=Target(nodes=tuple(few)), steps=()) if few else constraint

@@ -1,36 +1,26 @@
-"""Shapes that lead back to themselves: which they are, how far they reach in data, and what departs from them.
+"""Shapes that lead back to themselves: which they are, by which terms, and by which paths.
 
-SHACL leaves open what a recursive shape means (section 3.4.3). A node that departs from one for a reason that some
-steps lead to departs from it by every meaning, and so does a node conform for which the steps end without a reason:
-that decides data without cycles. What rests on a cycle of the data, or leads back through ``sh:not``, ``sh:xone``, an
-upper count or disjoint qualified shapes, is not decided.
-
-Corman, Reutter and Savkovic, *Semantics and validation of recursive SHACL*, 2018.
+What leads back through ``sh:not``, ``sh:xone``, an upper count or disjoint qualified shapes has no agreed meaning.
+``recursive_nodes`` decides the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyoxigraph as ox
 
-from kgrag.errors import InvalidRDF
 from kgrag.model import Term
-from kgrag.shacl.compiled_shapes import RECURSIVE, Branch, Constraint
-from kgrag.shacl.constraint_queries import ConstraintQueries, Where
 from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph
 
-__all__ = ["Departing", "Recursion", "departing_from_group"]
+__all__ = ["Recursion"]
 
 _OF_LISTS = frozenset({"and", "or", "xone"})
 _NEGATIVE = frozenset({"not", "xone"})
 _REFERRING = ("and", "memberShape", "node", "not", "or", "property", "qualifiedValueShape", "reifierShape", "someValue")
 _UNCOVERED = frozenset({"memberShape", "reifierShape"})
-
-Departing = Mapping[Term, frozenset[Where]]
-"""Shape -> the nodes that depart from it."""
 
 
 @dataclass(frozen=True)
@@ -110,50 +100,3 @@ def _reached(node: Term, edges: Mapping[Term, set[Term]]) -> set[Term]:
             reached.add(each)
             waiting += edges.get(each, ())
     return reached
-
-
-def departing_from_group(
-    reference: Constraint,
-    asker: ConstraintQueries,
-    departing_from: Callable[[Branch], set[Where]],
-    assume: Callable[[Departing], None],
-) -> Departing:
-    """Return the nodes that depart from the shapes of a group.
-
-    Args:
-        reference: a constraint that refers to one of them, with the constraints of all.
-        asker: asks for focus nodes.
-        departing_from: returns what departs from some constraints, by what was assumed last.
-        assume: takes what is to be assumed of the shapes of the group.
-
-    Raises:
-        InvalidRDF: whether some nodes depart rests on a cycle of the data.
-    """
-    shapes = dict(zip(reference.values["members"], reference.branches, strict=True))
-    leading = {shape: tuple(part for part in branch if _leads_on(part)) for shape, branch in shapes.items()}
-    ending = {shape: tuple(part for part in branch if not _leads_on(part)) for shape, branch in shapes.items()}
-    certain = {shape: frozenset(departing_from(branch)) for shape, branch in ending.items()}
-
-    def settled(known: Departing) -> Departing:
-        while True:
-            assume(known)
-            found = {shape: certain[shape] | departing_from(branch) for shape, branch in leading.items()}
-            if found == known:
-                return known
-            known = found
-
-    least = settled(certain)
-    places = {(part.target, part.steps): part for branch in leading.values() for part in branch}
-    nodes = frozenset((graph, node) for part in places.values() for graph, node in asker.ask("shacl/focus", part))
-    most = settled(dict.fromkeys(shapes, nodes)) if nodes else least
-    open_nodes = {str(node) for shape in shapes for _, node in most[shape] & nodes - least[shape]}
-    if open_nodes:
-        raise InvalidRDF(
-            f"shape {reference.shape}: it leads back to itself, and for {len(open_nodes)} nodes, such as "
-            f"{min(open_nodes)}, a cycle of the data leads back as well. SHACL leaves open whether they conform."
-        )
-    return least
-
-
-def _leads_on(constraint: Constraint) -> bool:
-    return any(part.component == RECURSIVE for part in constraint.each())

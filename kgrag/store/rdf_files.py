@@ -28,6 +28,7 @@ from kgrag.resources import files
 from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.store.readable_terms import refuse_unreadable
+from kgrag.store.xml_literals import with_well_formed_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
 __all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_all", "read_rdf", "read_triples"]
@@ -143,7 +144,8 @@ def read_rdf(
     else:
         check_turtle(text, path)
     base = f"{own.value}/" if graph is None else graph.value
-    content = _Content(list(_parsed(text, form, base, path)))
+    quads = _parsed(text, form, base, path)
+    content = _Content(list(with_well_formed_xml(quads) if form == "rdfxml" else quads))
     if form not in _STRICT:
         refuse_unreadable((quad.object for quad in content.quads), f"{path}: ")
     target = graph or content.ontology() or own

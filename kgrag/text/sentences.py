@@ -17,6 +17,7 @@ from typing import Any
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.text.abbreviations import belongs_to_word
 from kgrag.vocab import words_of
 
 __all__ = [
@@ -61,33 +62,6 @@ NUMBER_WORDS = (
     "twelve",
 )
 """Numbers that are often spelt out; each at the place that it counts."""
-# Never the end of a sentence: a name, number or clause follows.
-_LEADING = word_set(
-    """adm approx bros ca capt cf cmdr col dr drs eq esp fig figs gen gov hon lt maj messrs mr mrs ms mt mx nos op pp
-    pres prof ref refs rep rev sec secs sen sgt st vol vols vs viz e.g i.e bspw bzw d.h evtl ggf
-    hr inkl mlle mme nr p.ex s.o s.u sog u.a vgl z.b z.t zzgl"""
-)
-# The end of a sentence only when a usual first word follows.
-_TRAILING = word_set("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
-# Part of a number or date when a digit follows.
-_BEFORE_DIGIT = word_set("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
-# In the middle of a sentence before a name or noun, a letter by a letter: "z. B.", "d. h.", "u. a.", "p. ex.".
-_SPACED = late_regex(r"\b[zduosivap]$")
-_SPACED_WHOLE = late_regex(r"\b(?:z\. [BT]|d\. h|u\. [aU]|s\. [ou]|o\. [äg]|i\. d|v\. a|p\. ex)$")
-_SPACED_ENDS = word_set("b h a o u r d t ä ex")
-# A number with a full stop is an ordinal behind such a word, and before a month: "im 19. Jahrhundert", "3. Oktober".
-_ORDINAL = late_regex(
-    r"\b(?:am|ab|bis|das|dem|den|der|des|die|im|ins|seit|vom|zum|zur)\s+\p{N}{1,2}$", flags=regex.IGNORECASE
-)
-_MONTHS_BEHIND = word_set(
-    "januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert"
-)
-_STARTERS = word_set(
-    """a after all although an and another as at both but by during each finally for from he her here his however i if
-    in it its later many most my no not on one our she since so some such that the their then there these they this
-    those thus to two under we what when where which while who with you"""
-)
-
 _CLOSERS = r"(?:[\p{Pe}\p{Pf}\p{M}\"'»«]|[ \u00a0\u202f]»)*"
 _END = late_regex(
     rf"(?<![.!?…])(?P<ascii>[.!?…]++){_CLOSERS}+(?=\s|$)|(?P<strong>(?:(?![.!?…])\p{{STerm}}|[｡︒])+){_CLOSERS}"
@@ -100,6 +74,7 @@ _PAIR = late_regex(r"[ \t]*[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
 _MIN_WRAPPED_CHARACTERS = 40  # a line of prose this long goes on in the next one, whatever that begins with
 _MAX_LABEL_LINE_CHARACTERS = 60  # a ``key: value`` line this short never goes on in the next one
 _MAX_CHARACTERS_BEFORE = 24  # looked at for an abbreviation
+_CHARACTERS_BEHIND = 8  # as many as the rest of a date has
 
 _WORD = late_regex(
     r"[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}\p{N}])+(?:(?<=\p{N})[-.,/:](?=\p{N})[\p{L}\p{M}\p{N}]+)*"
@@ -194,31 +169,11 @@ def _ends(text: str, start: int, match: regex.Match[str]) -> bool:
         return True
     first = max(start, match.start() - _MAX_CHARACTERS_BEFORE)
     before = _BEFORE.search(text, first, match.start())
-    if before and _goes_on_elsewhere(text[first : match.start()], before[0], word):
-        return False
-    return not before or not _goes_on(before[0], word, at_start=not text[start : before.start()].strip())
-
-
-def _goes_on_elsewhere(behind: str, before: str, word: str) -> bool:
-    """Return whether a full stop is one of German or French in the middle of a sentence, by what is before it."""
-    if before.isdigit():
-        return _ORDINAL.search(behind) is not None or (len(before) <= 2 and word.casefold() in _MONTHS_BEHIND)
-    if len(before) == 1 and word.casefold() in _SPACED_ENDS and _SPACED.search(behind):
+    if before is None:
         return True
-    return _SPACED_WHOLE.search(behind) is not None
-
-
-def _goes_on(before: str, word: str, *, at_start: bool) -> bool:
-    """Return whether the full stop after ``before`` belongs to it, given the word that follows."""
-    lower = before.casefold()
-    if lower in _LEADING or (lower in _BEFORE_DIGIT and word[:1].isdigit()):
-        return True
-    if at_start and (lower.isdigit() or len(before) == 1):  # the number or letter of a list item
-        return True
-    initial = len(before) == 1 and before.isupper()
-    if initial or "." in before or lower in _TRAILING:
-        return bool(word) and word.casefold() not in _STARTERS
-    return False
+    rest = text[after.end(1) : after.end(1) + _CHARACTERS_BEHIND] if after else ""
+    at_start = not text[start : before.start()].strip()
+    return not belongs_to_word(text[first : match.start()], before[0], (word, rest), at_start=at_start)
 
 
 def entity_key(name: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from kgrag.answering.citation_runs import in_runs
-from kgrag.answering.source_sentences import SourceChunk
+from kgrag.answering.evidence_pieces import SourceChunk
 from kgrag.model import Citation, Span
 
 TEXT = "quiet_hours\n    When no gate moves. The default is 22 to 6.\n" + "A line of other things. " * 30 + "The end."

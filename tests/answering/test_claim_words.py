@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kgrag.answering.claim_words import completed
-from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
+from kgrag.answering.source_sentences import Carried
 from kgrag.model import Citation, Hit, Span
 
 TITLE = "Sluice"

@@ -3,7 +3,8 @@
 import pytest
 
 from kgrag.answering.claim_words import completed
-from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, carrying
+from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
+from kgrag.answering.source_sentences import Carried, carrying
 from kgrag.answering.support import Ground, unsupported
 from kgrag.model import Citation, Hit, Span
 

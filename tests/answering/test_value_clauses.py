@@ -121,3 +121,29 @@ def test_the_period_may_stand_in_the_heading() -> None:
     citation = Citation(said, "urn:d", "urn:c", 0, len(said), 0)
     asked = "How many pumps were sold in the first quarter of 2024?"
     assert [one.value for one in short_answers(asked, [said], [citation], ["Sales of Q1 2024"])] == ["1130"]
+
+
+LEASE = "Das Mietverhältnis beginnt am 1. April 2024 und endet am 31. März 2029."
+BAIL = "Le contrat commence le 1er avril 2024 et se termine le 31 mars 2029."
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "value"),
+    [
+        ("Wann beginnt das Mietverhältnis?", LEASE, "2024-04-01"),
+        ("Wann endet das Mietverhältnis?", LEASE, "2029-03-31"),
+        ("Bis wann läuft der Vertrag?", "Der Vertrag läuft bis zum 31. März 2029.", "2029-03-31"),
+        ("Wann endet die Frist?", "Die Frist endet am 3. März 2025.", "2025-03-03"),
+        ("Wann findet die Prüfung statt?", "Die Prüfung findet am 12. 5. 2025 um 10 Uhr statt.", "2025-05-12"),
+        ("Wann kündigte der Mieter?", "Der Mieter zog am 1. Mai 2020 ein und kündigte am 3.6.2021.", "2021-06-03"),
+        ("Wann endet der Vertrag?", "Der Vertrag beginnt am 1. April 2024 und endet nach drei Jahren.", ""),
+        ("Quand le contrat commence-t-il ?", BAIL, "2024-04-01"),
+        ("Quand se termine le contrat ?", BAIL, "2029-03-31"),
+        ("Quand prend fin le mandat ?", "Le mandat prend fin le 31 mars 2027.", "2027-03-31"),
+        ("Quand a lieu l'examen ?", "L'examen a lieu le 12/05/2025.", "2025-05-12"),
+        ("Quand se termine le contrat ?", "Le contrat commence le 1er avril 2024 et se termine après trois ans.", ""),
+    ],
+)
+def test_a_date_in_german_and_french_is_that_of_the_finite_verb(question: str, sentence: str, value: str) -> None:
+    found = short_answers(question, [sentence], [Citation(sentence, "urn:d", "urn:c", 0, len(sentence))])
+    assert [one.value for one in found] == ([value] if value else [])

@@ -26,6 +26,11 @@ def values(question, sentence):
             "Die Tageskarte kostet 5 €, die Jahreskarte 60 €.",
             ("number", "60 €", "60"),
         ),
+        ("Wie groß ist die Fläche?", "Die Fläche beträgt 184,5 m².", ("number", "184,5 m²", "184.5")),
+        ("Wer vertritt den Verein?", "Ihn vertritt Frau Dr. phil. Jana Rothe.", ("text", "Jana Rothe", "")),
+        ("Qui est le trésorier ?", "Le trésorier est M. Hugo Lambert.", ("text", "Hugo Lambert", "")),
+        ("Qui dirige le comité ?", "Le comité est dirigé par Claire Fontanel.", ("text", "Claire Fontanel", "")),
+        ("Wie viel Rabatt gibt es?", "Ab 10 Stück geben wir 5 % Rabatt.", ("number", "5 %", "5")),
         ("Combien de temps a-t-on ?", "On a 20 secondes pour le faire.", ("number", "20 secondes", "20")),
         (
             "Quand est-il sorti ?",
@@ -46,7 +51,9 @@ def test_a_value_is_cut_out_of_its_sentence(question, sentence, expected):
         ("Ist das rote Paket frei?", "Das Paket ist frei, und es ist klein."),
         ("Wie viele Dateien gibt es in Version 7?", "In Version 7 gibt es viele Dateien."),
         ("Was ist ein Paket?", "Ein Paket ist eine Datei mit 3 Teilen."),
-        ("Wann schließt das Bad?", "Es öffnet am 15. Mai und schließt am 30. September."),
+        ("Wer leitet den Verein?", "Frau Anna Rot und Herr Max Blau leiten ihn."),
+        ("Wer leitet den Verein?", "Der Vorstand Max Blau leitet ihn."),
+        ("Wann ist das Bad zu?", "Es öffnet am 15. Mai und schließt am 30. September."),
         ("Wie lang ist die Brücke?", "Sie wurde am 3. März eröffnet und ist sehr lang."),
     ],
 )

@@ -90,6 +90,9 @@ def test_a_service_that_counts_no_schemas_is_known_by_the_prompts_that_it_was_pa
         return (len(prompt.text) + len(json.dumps(prompt.schema)) * counts_schemas) // 4
 
     cached = CachedModel(ScriptedModel(lambda one: Completion("{}", data={}, usage=Usage(1, counted(one), 40))))
+    first = forecast(Plan([mapping]), cached)
+    assert first.least.input_tokens - 1 <= counted(mapping) <= first.most.input_tokens + 1
+    assert first.usage.input_tokens < planned(mapping).input_tokens
     cached.complete([mapping])
     expected = forecast(Plan([other]), cached).usage
     assert expected.input_tokens == pytest.approx(counted(other), abs=2)

@@ -11,7 +11,7 @@ from kgrag import KnowledgeBase
 from kgrag.model import Document, GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.querying import data_profile
-from kgrag.querying.data_profile import DataProfile, profile_counts, profile_graph, profile_keeping
+from kgrag.querying.data_profile import DataProfile, profile_counts, profile_graph, profile_keeping, profile_samples
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG, RDF, RDFS, XSD, number
@@ -126,11 +126,12 @@ def test_a_profile_that_followed_changes_is_the_one_counted_anew(seed: int, monk
             for _ in range(rng.randrange(1, 4)):
                 change(store, rng)
             followed = data_profile.profile_of(store)
-    fresh = profile_counts.counted(store)
+    triples = profile_counts.facts(store)
+    fresh, samples = profile_counts.counted(triples), profile_samples.first_values(triples)
     assert figures(followed) == fresh
-    assert {name: each.samples for name, each in followed.properties.items()} == profile_keeping._samples(
-        store, fresh.statements
-    )
+    assert {name: each.samples for name, each in followed.properties.items()} == {
+        name: samples[name] for name in fresh.statements
+    }
 
 
 def test_blank_nodes_and_updates_of_unknown_extent_are_counted_anew() -> None:
@@ -238,3 +239,40 @@ def test_numbers_and_texts_of_one_property_are_sampled() -> None:
     store = OxigraphStore.open(None)
     store.publish([graph(1, *triples)])
     assert all(profile.samples for profile in data_profile.profile_of(store).properties.values())
+
+
+def _named(count: int) -> list[ox.Triple]:
+    long = [ox.Triple(term("t"), term("name"), ox.Literal(f"{'a' * 79}{end}")) for end in ("b", "c", "中中", "…")]
+    return [*long, *(ox.Triple(term(f"t{at}"), term("name"), ox.Literal(f"value {at}")) for at in range(count))]
+
+
+def samples_of(store: TripleStore) -> list[str]:
+    return [str(each.value)[-8:] for each in data_profile.profile_of(store).properties[NS + "name"].samples]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_samples_of_equal_facts_are_equal_in_whatever_order_they_came(seed: int) -> None:
+    triples = _named(500)
+    random.Random(seed).shuffle(triples)
+    store = OxigraphStore.open(None)
+    for number_ in range(5):
+        store.publish([graph(number_, *triples[number_::5])])
+    assert samples_of(store) == ["aaaaaaab", "aaaaaaac", "aaaaaaa…"]  # these are 80 signs; longer ones end with …
+    followed = OxigraphStore.open(None)
+    for number_ in range(5):
+        followed.publish([graph(number_, *triples[number_::5])])
+        data_profile.profile_of(followed)
+    assert samples_of(followed) == samples_of(store)
+
+
+def test_a_sample_goes_when_no_graph_states_it_any_more_and_stays_as_long_as_one_does() -> None:
+    store = OxigraphStore.open(None)
+    values = [ox.Triple(term(f"t{at}"), term("name"), ox.Literal(f"{at:03}")) for at in range(100)]
+    store.publish([graph(1, *values[:2]), graph(2, values[0], *values[5:]), graph(3, *values[2:5])])
+    assert samples_of(store) == ["000", "001", "002"]
+    store.remove([term("graph1")])
+    assert samples_of(store) == ["000", "002", "003"]
+    store.remove([term("graph3")])
+    assert samples_of(store) == ["000", "005", "006"]
+    store.publish([graph(4, ox.Triple(term("t"), term("name"), ox.Literal("0")))])
+    assert samples_of(store) == ["0", "000", "005"]

@@ -25,6 +25,17 @@ def test_put_makes_and_replaces_a_graph_and_delete_removes_it(server: Server) ->
     assert server.writer.delete("/graphs", params={"graph": "urn:put"}).status_code == 404
 
 
+def test_an_xml_literal_that_is_put_is_well_formed(server: Server) -> None:
+    rdf = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+    body = (
+        f'<rdf:RDF {rdf} xmlns="urn:x:" xmlns:e="urn:e:"><rdf:Description rdf:about="urn:a">'
+        '<e:p rdf:parseType="Literal"><b xmlns="urn:x:">x</b></e:p></rdf:Description></rdf:RDF>'
+    )
+    where = {"params": {"graph": "urn:xml"}, "headers": {"Content-Type": "application/rdf+xml"}}
+    assert server.writer.put("/graphs", content=body, **where).status_code == 201
+    assert _get(server, "urn:xml").count(" xmlns=") == 1
+
+
 def test_a_graph_that_was_put_is_in_the_catalogue(server: Server) -> None:
     server.writer.put(
         "/graphs",

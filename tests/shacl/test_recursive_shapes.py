@@ -7,6 +7,7 @@ import pytest
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
+from kgrag.model import Table
 from tests.quad_store import QuadStore
 
 EX = "http://example.org/"
@@ -76,3 +77,48 @@ def test_what_rests_on_a_cycle_of_the_data_is_refused_and_what_does_not_is_decid
     with pytest.raises(InvalidRDF, match="a cycle of the data"):
         departing(EVERY, cycle)
     assert departing(EVERY, f"{cycle} ex:b ex:bad 1 .") == {"a"}
+
+
+class Counting(QuadStore):
+    """Counts what a store is asked."""
+
+    def __init__(self, data: str) -> None:
+        super().__init__(ox.parse(f"{PREFIXES} ex:g {{ {data} }}".encode(), format=ox.RdfFormat.TRIG))
+        self.rows = 0
+
+    def select(self, sparql: str) -> Table:
+        found = super().select(sparql)
+        self.rows += len(found.rows)
+        return found
+
+
+@pytest.mark.parametrize("shapes", [EVERY, MUTUAL, SOME])
+@pytest.mark.parametrize("targets", ["one", "all"])
+def test_what_is_read_of_a_chain_is_in_proportion_to_its_length(shapes: str, targets: str) -> None:
+    compiled = shacl.load_shapes((), triples=ox.parse((PREFIXES + shapes).encode(), format=ox.RdfFormat.TURTLE))
+    read = []
+    for length in (50, 200):
+        links = " ".join(f"ex:c{n} ex:k ex:c{n + 1} ." for n in range(length))
+        typed = " ".join(f"ex:c{n} a ex:P ." for n in range(length if targets == "all" else 1))
+        store = Counting(f"{links} {typed} ex:c{length} ex:bad 1 .")
+        shacl.validate(store, compiled, graphs=[GRAPH], merged=True)
+        read.append(store.rows)
+    assert read[1] <= 5 * read[0]  # in rounds, each reads the whole chain again
+
+
+def test_a_disjoint_qualified_shape_that_leads_back_beside_another_is_not_decided() -> None:
+    shapes = (
+        "ex:S sh:targetClass ex:P ; sh:property [ sh:path ex:k ; sh:qualifiedValueShape [ sh:nodeKind sh:IRI ] ; "
+        "sh:qualifiedMinCount 1 ; sh:qualifiedValueShapesDisjoint true ] , "
+        "[ sh:path ex:k ; sh:qualifiedValueShape ex:S ; sh:qualifiedMinCount 0 ] ."
+    )
+    with pytest.raises(InvalidRDF, match="disjoint qualified shape"):
+        departing(shapes, "ex:a a ex:P ; ex:k ex:b . ex:b ex:k ex:c . ex:c ex:k ex:d .")
+
+
+def test_what_an_alternative_asks_of_few_nodes_does_not_stand_for_all() -> None:
+    shapes = (
+        f"ex:S sh:targetClass ex:P ; sh:or ( [ {SOUND} ] [ sh:node ex:T ] ) ; sh:node ex:T . "
+        "ex:T sh:property [ sh:path ex:q ; sh:maxCount 0 ] ; sh:property [ sh:path ex:k ; sh:node ex:T ] ."
+    )
+    assert departing(shapes, "ex:a a ex:P ; ex:q 1 . ex:b a ex:P ; ex:bad 1 .") == {"a"}

@@ -108,3 +108,30 @@ def test_words_do_not_depend_on_case_or_compatibility_forms_of_ascii(text):
 def test_sentences_of_german_and_french_end_where_they_end(sentences):
     text = " ".join(sentences)
     assert tuple(text[start:end] for start, end in split(text)) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Der Verein Westwerk e. V. hat die Räume gemietet.", "Er zahlt Miete."],
+        ["Mieter ist der Westwerk e. V.", "Die Miete beträgt 5 EUR."],
+        ["Das sind z. B. Büros, d. h. Räume, i. d. R. Säle.", "Sie sind z. Hd. Frau Meier gemeldet."],
+        ["Gemäß Art. 5 Abs. 2 Satz 3 und gem. § 5 Abs. 1 Nr. 2 gilt Ziff. 4.", "Der Rest entfällt."],
+        ["Frau Dr. med. Anna Rothe und Herr Dr. h. c. Otto Gut kamen.", "Dipl.-Ing. Max Bär kam nicht."],
+        ["Die Frist endet am 31. 3. 2025.", "Sie begann am 1. 2. 2025."],
+        ["Das Büro ist in der Hauptstr. 12, Tel. 0431 55, Mo. bis Fr. 8 Uhr.", "Es ist klein."],
+        ["Der Käufer ist die Müller u. Co. OHG.", "Sie zahlt mind. 5 EUR und max. 9 EUR."],
+        ["Voir p. ex. Paris, l'art. 12, al. 3 et chap. 4.", "C'est tout."],
+        ["Il coûte env. 5 euros.", "M. Hugo Lambert paie la Sté Dupont, tél. 01 44."],
+        ["See No. 4, para. 3 and cl. 5 in Bldg. 7.", "It is approx. 5 km away."],
+        ["Vitamin C.", "Die Dosis ist 5 mg.", "Das ist Variante A.", "Sie gilt."],
+        ["C'est l'option A.", "Elle est bonne."],
+        ["Die Länge ist 5 m.", "Es sind 3 t.", "Holz ist schwer.", "Er kam um 5.", "Dann ging er."],
+        ["Brot, Käse u. a.", "Das war es.", "Es geschah 200 v. Chr.", "Die Römer kamen."],
+        ["They met at 9 a.m.", "It was plan B.", "The rest followed."],
+    ],
+    ids=lambda sentences: sentences[0],
+)
+def test_abbreviations_of_three_languages_end_no_sentence_and_real_ends_are_kept(sentences: list[str]) -> None:
+    text = " ".join(sentences)
+    assert [text[start:end] for start, end in split(text)] == sentences

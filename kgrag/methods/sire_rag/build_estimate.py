@@ -80,7 +80,7 @@ def estimate(
         summaries, plan = _by_size(_summaries(passages, growth, new=len(passages) if extracted else len(left)))
     expected = forecast(Plan(prompts) + plan, growth.model)
     parts = {"rewrites": len(rewritten), "facts": len(asked), "summaries": summaries}
-    notes = [f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")]
+    notes = [f"tokens are estimated: 4 characters a token; {expected.note}".rstrip("; ")]
     if summaries:
         size = growth.settings.clustering.texts
         how = "trees grown from stand-ins for facts and summaries" if grown else f"clusters of {size} texts"

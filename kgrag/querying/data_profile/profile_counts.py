@@ -1,7 +1,7 @@
 """What facts have, counted: by reading all of them, or by what a change touches.
 
 Every figure counts distinct statements or things, however many graphs state them: what a query over the merged facts
-would count. ``counted`` reads all facts. ``adjusted`` brings figures up to date after a change by counting its
+would count. ``facts`` reads all of them. ``adjusted`` brings figures up to date after a change by counting its
 neighbourhood twice, as it was and as it is: the statements of the subjects that changed, and, where a thing has other
 classes than before, the statements that lead to it. Both use ``_count``, so they cannot differ in what they count.
 
@@ -23,7 +23,7 @@ from kgrag.ports import TripleStore
 from kgrag.store.graph_kinds import fact_kinds
 from kgrag.vocab import OWL, RDF, RDFS
 
-__all__ = ["LANGUAGE_TAGGED", "UNTYPED", "Counts", "adjusted", "counted"]
+__all__ = ["LANGUAGE_TAGGED", "UNTYPED", "Counts", "adjusted", "counted", "facts"]
 
 UNTYPED = ""
 """In the place of the class of a thing that has none."""
@@ -77,9 +77,13 @@ def _added(base: Counter[Key], gained: Counter[Key], lost: Counter[Key]) -> Coun
     return figures
 
 
-def counted(store: TripleStore, graph: ox.NamedNode | None = None) -> Counts:
-    """Count all facts, or those of one graph."""
-    triples = list(dict.fromkeys(_all(store) if graph is None else store.triples(graph)))
+def facts(store: TripleStore, graph: ox.NamedNode | None = None) -> list[ox.Triple]:
+    """Return all facts, or those of one graph, each once."""
+    return list(dict.fromkeys(_all(store) if graph is None else store.triples(graph)))
+
+
+def counted(triples: Collection[ox.Triple]) -> Counts:
+    """Count facts, each of which is given once."""
     classes: dict[Term, list[str]] = defaultdict(list)
     for triple in triples:
         if triple.predicate == RDF.type and isinstance(triple.object, ox.NamedNode):

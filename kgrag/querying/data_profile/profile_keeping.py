@@ -23,7 +23,8 @@ from kgrag.index import change_feed
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.data_profile import profile_graph
-from kgrag.querying.data_profile.profile_counts import Counts, adjusted, counted
+from kgrag.querying.data_profile.profile_counts import Counts, adjusted, counted, facts
+from kgrag.querying.data_profile.profile_samples import Samples, first_values, followed_values
 from kgrag.querying.data_profile.profile_values import ClassProfile, DataProfile, PropertyProfile
 from kgrag.store import fact_journal
 from kgrag.store.graph_kinds import fact_kinds
@@ -31,11 +32,8 @@ from kgrag.vocab import KG, OWL, RDF, RDFS
 
 __all__ = ["keep", "profile_of", "profile_of_graph", "settle", "withdrawn"]
 
-_SAMPLES_PER_PROPERTY = 3
-_MAX_SAMPLE_CHARACTERS = 80
 _MAX_LABEL_CHARACTERS = 200
 _TERMS_PER_QUERY = 500
-_PROPERTIES_PER_QUERY = 50
 _ATTEMPTS = 3
 _DEFINING = (OWL.Class, RDFS.Class)
 _LOCK = RLock()
@@ -66,16 +64,12 @@ def profile_of(store: TripleStore) -> DataProfile:
 
 def profile_of_graph(store: TripleStore, graph: ox.NamedNode) -> DataProfile:
     """Return the profile of one graph alone, counted anew; its empty classes are those that it defines itself."""
-    counts = counted(store, graph)
-    own = {triple.subject for triple in store.triples(graph) if triple.predicate == RDF.type and _defines(triple)}
-    samples: dict[str, set[ox.NamedNode | ox.Literal]] = defaultdict(set)
-    for triple in store.triples(graph):
-        found = samples[triple.predicate.value]
-        if len(found) < _SAMPLES_PER_PROPERTY and isinstance(triple.object, ox.NamedNode | ox.Literal):
-            found.add(_cut(triple.object))
+    triples = facts(store, graph)
+    counts = counted(triples)
+    own = {triple.subject for triple in triples if triple.predicate == RDF.type and _defines(triple)}
     classes = [each.value for each in own if isinstance(each, ox.NamedNode)]
     labels = _labels(store, [*counts.instances, *counts.statements, *classes])
-    return _profile(store.revision, counts, labels, classes, {name: _sorted(each) for name, each in samples.items()})
+    return _profile(store.revision, counts, labels, classes, first_values(triples))
 
 
 def keep(store: TripleStore) -> DataProfile:
@@ -166,16 +160,16 @@ def _followed(store: TripleStore, known: _Known | None, revision: int) -> _Known
     terms = {*counts.instances, *counts.statements, *classes}
     relabelled = any(quad.predicate == RDFS.label for quad in quads)
     labels |= _labels(store, sorted(terms if relabelled else terms - labels.keys()))
-    samples = {each.iri: each.samples for each in before.properties.values()}
-    samples |= _samples(store, {quad.predicate.value for quad in quads} & counts.statements.keys())
+    known_samples = {each.iri: each.samples for each in before.properties.values()}
+    samples = followed_values(known_samples, store, *change, counts.statements.keys())
     return _Known(_profile(revision, counts, labels, classes, samples), counts, kept, classes, ahead=True)
 
 
 def _counted_anew(store: TripleStore, revision: int, *, kept: bool) -> _Known:
-    counts, classes = counted(store), _defined(store)
+    triples = facts(store)
+    counts, classes = counted(triples), _defined(store)
     labels = _labels(store, sorted({*counts.instances, *counts.statements, *classes}))
-    samples = _samples(store, counts.statements)
-    return _Known(_profile(revision, counts, labels, classes, samples), counts, kept, classes)
+    return _Known(_profile(revision, counts, labels, classes, first_values(triples)), counts, kept, classes)
 
 
 def _profile(
@@ -183,7 +177,7 @@ def _profile(
     counts: Counts,
     labels: Mapping[str, str],
     defined: Iterable[str],
-    samples: Mapping[str, tuple[ox.NamedNode | ox.Literal, ...]],
+    samples: Mapping[str, Samples],
 ) -> DataProfile:
     domains, ranges, datatypes = (_by_property(each) for each in (counts.domains, counts.ranges, counts.datatypes))
     properties = {
@@ -238,28 +232,3 @@ def _labels(store: TripleStore, terms: Collection[str]) -> dict[str, str]:
 def _rank(label: Term | None) -> int:
     language = (label.language or "") if isinstance(label, ox.Literal) else ""
     return 0 if language.partition("-")[0] == "en" else 1 if not language else 2
-
-
-def _samples(store: TripleStore, names: Collection[str]) -> dict[str, tuple[ox.NamedNode | ox.Literal, ...]]:
-    """Return a few values of each property."""
-    found: dict[str, list[ox.NamedNode | ox.Literal]] = {name: [] for name in names}
-    nodes = [ox.NamedNode(name) for name in sorted(found)]
-    kinds, catalogue = fact_kinds(), store.names.catalogue
-    for first in range(0, len(nodes), _PROPERTIES_PER_QUERY):
-        some = nodes[first : first + _PROPERTIES_PER_QUERY]
-        values = {"catalogue": catalogue, "kinds": kinds, "properties": some, "limit": _SAMPLES_PER_PROPERTY}
-        for name, value in store.select(queries.bind("profile/samples", **values)):
-            if isinstance(value, ox.NamedNode | ox.Literal):
-                found[plain(name)].append(_cut(value))
-    return {name: _sorted(values) for name, values in found.items()}
-
-
-def _sorted(values: Iterable[ox.NamedNode | ox.Literal]) -> tuple[ox.NamedNode | ox.Literal, ...]:
-    return tuple(sorted(dict.fromkeys(values), key=str))
-
-
-def _cut(value: ox.NamedNode | ox.Literal) -> ox.NamedNode | ox.Literal:
-    """Return a value, or the beginning of a long text."""
-    if isinstance(value, ox.NamedNode) or len(value.value) <= _MAX_SAMPLE_CHARACTERS:
-        return value
-    return ox.Literal(f"{value.value[: _MAX_SAMPLE_CHARACTERS - 1]}…")
