@@ -20,17 +20,16 @@ from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
-from kgrag.answering.reply_words import NO_REPLY, in_language_of
+from kgrag.answering.reply_words import NO_REPLY, in_language_of, said_unknown
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
 from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.answering.whole_tables import with_tables
 from kgrag.errors import ReplyUnusable, UnsupportedTask
-from kgrag.languages import language_of
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
-from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.llm.extractive.question_languages import language_to_answer_in
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported, Value
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
@@ -38,10 +37,9 @@ from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
-__all__ = ["PROMPT", "UNKNOWN", "answer", "sentences_of", "with_unsupported"]
+__all__ = ["PROMPT", "answer", "sentences_of", "with_unsupported"]
 
 PROMPT = "answering/answer"
-UNKNOWN = "The evidence found does not carry an answer."
 
 _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
 _WRITTEN_BY_A_MODEL = {
@@ -120,7 +118,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
     nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
-    unknown = Answer(question, _unknown_text(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
+    unknown = Answer(question, said_unknown(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
@@ -342,13 +340,6 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
         list(_read_quotes(data.get("nearest", []))),
         reason if isinstance(reason, str) else "",
     )
-
-
-def _unknown_text(question: str, hits: Sequence[Hit]) -> str:
-    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
-    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
-    rules = question_language(language)
-    return rules.unknown if rules else UNKNOWN
 
 
 def _not_stated(completion: Completion, question: str, evidence: Sequence[EvidencePiece]) -> str:

@@ -5,15 +5,18 @@ What the pages have in their own catalogue too is worded as it is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kgrag.languages import language_of
+from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.model import Hit
 
-__all__ = ["NO_REPLY", "in_language_of", "reply_words"]
+__all__ = ["NO_REPLY", "in_language_of", "reply_words", "said_unknown"]
 
 NO_REPLY = "The reply of the language model could not be used, so there is no answer."
 
+UNKNOWN = "The evidence found does not carry an answer."
 _OF_MODEL = "words of a model, which no sentence carries; written from"
 _GERMAN = MappingProxyType(
     {
@@ -68,3 +71,9 @@ def in_language_of(question: str, words: str) -> str:
     ('Nächste Stellen', 'Answer')
     """
     return reply_words(language_of(question)).get(words, words)
+
+
+def said_unknown(question: str, hits: Sequence[Hit]) -> str:
+    """Return that there is no answer in the language of a question; where it does not tell, in that of the evidence."""
+    rules = question_language(language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits]))
+    return rules.unknown if rules else UNKNOWN
