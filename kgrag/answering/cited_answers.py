@@ -20,7 +20,7 @@ from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
-from kgrag.answering.reply_words import NO_REPLY, in_language_of, said_unknown
+from kgrag.answering.reply_words import NO_REPLY, UNKNOWN, in_language_of, unknown_answer
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
 from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
@@ -37,7 +37,7 @@ from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
-__all__ = ["PROMPT", "answer", "sentences_of", "with_unsupported"]
+__all__ = ["PROMPT", "UNKNOWN", "answer", "sentences_of", "with_unsupported"]
 
 PROMPT = "answering/answer"
 
@@ -117,8 +117,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         ServiceError: the model could not be reached or refused.
         UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
-    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
-    unknown = Answer(question, said_unknown(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
+    unknown = unknown_answer(question, hits, method)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)

@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 from kgrag.languages import language_of
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
-from kgrag.model import Hit
+from kgrag.model import Answer, Hit
 
-__all__ = ["NO_REPLY", "in_language_of", "reply_words", "said_unknown"]
-
-NO_REPLY = "The reply of the language model could not be used, so there is no answer."
+__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_answer"]
 
 UNKNOWN = "The evidence found does not carry an answer."
+NO_REPLY = "The reply of the language model could not be used, so there is no answer."
+
 _OF_MODEL = "words of a model, which no sentence carries; written from"
 _GERMAN = MappingProxyType(
     {
@@ -73,7 +73,10 @@ def in_language_of(question: str, words: str) -> str:
     return reply_words(language_of(question)).get(words, words)
 
 
-def said_unknown(question: str, hits: Sequence[Hit]) -> str:
-    """Return that there is no answer in the language of a question; where it does not tell, in that of the evidence."""
-    rules = question_language(language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits]))
-    return rules.unknown if rules else UNKNOWN
+def unknown_answer(question: str, hits: Sequence[Hit], method: str) -> Answer:
+    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
+    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
+    rules = question_language(language)
+    text = rules.unknown if rules else UNKNOWN
+    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    return Answer(question, text, method, unknown=True, hits=tuple(hits), dropped=nothing)
