@@ -20,7 +20,9 @@ from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
+from kgrag.answering.reply_words import NO_REPLY, in_language_of
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
+from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.answering.whole_tables import with_tables
@@ -110,8 +112,8 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
         in no evidence (``quotes``), sentences without any other (``sentences``), and those that what they cite does not
         support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*,
-        and ``not_stated`` what of the question the reply leaves open. That there is no answer is said in the
-        language of the question, where that is German or French.
+        ``not_stated`` what of the question the reply leaves open, and ``failure`` why a reply could not be used. That
+        there is no answer is said in the language of the question, where that is German or French.
 
     Raises:
         ServiceError: the model could not be reached or refused.
@@ -136,15 +138,16 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         )
         unknown = replace(unknown, hits=tuple(found))
         judge = _Judge(question, evidence, store, on_sentence)
-    sentences, reason = _read_reply(completion)
+    sentences, failure = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
     for sentence in sentences[judge.taken :]:
         judge.take(sentence)
     judged = judge.judged
     confidence, nearest, stated = _read_judgement(completion)
-    unknown = replace(unknown, not_stated=_not_stated(completion, question, evidence))
+    unknown = replace(unknown, not_stated=_not_stated(completion, question, evidence), failure=failure)
     if not judged.kept:
-        reason = _why_nothing_is_left(sentences, judged) or reason or stated
+        unknown = replace(unknown, text=in_language_of(question, NO_REPLY)) if failure else unknown
+        reason = _why_nothing_is_left(sentences, judged) or failure or stated
         reason = reason or "The model found no answer in the evidence."
         near = (one.citation for quote in nearest for one in cited(quote, quote.text, evidence, store, sentence=0))
         unknown = replace(unknown, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
@@ -152,7 +155,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
     known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
-    reason = reason or (stated if is_by_rules(completion.model) else "")  # how many of the rows counted are cited
+    reason = failure or (stated if is_by_rules(completion.model) else "")  # how many of the rows counted are cited
     known = replace(known, hits=tuple(piece.hit for piece in evidence), explain=(reason,) if reason else ())
     return hits_used(_known(known, judged, completion), hits)
 
@@ -415,9 +418,9 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
-        # the pairs of a fact are whole as they are
-        texts = (piece for piece in evidence if not piece.is_fact)
-        self._sources = {source.span.chunk: source for piece in texts for source in piece.sources}
+        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
+        texts = {source.span.chunk for piece in evidence if not piece.is_fact for source in piece.sources}
+        self._of_facts = frozenset(self._sources) - texts
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
@@ -440,7 +443,9 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = in_runs([one.citation for one in whole], self._sources)
+            repeated = repeating_headings(sentence.quotes, by_quote, self._sources)
+            runs = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
+            citations = tuple(one for one in runs if one not in repeated) or runs
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))

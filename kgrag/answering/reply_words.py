@@ -10,7 +10,9 @@ from types import MappingProxyType
 
 from kgrag.languages import language_of
 
-__all__ = ["in_language_of", "reply_words"]
+__all__ = ["NO_REPLY", "in_language_of", "reply_words"]
+
+NO_REPLY = "The reply of the language model could not be used, so there is no answer."
 
 _OF_MODEL = "words of a model, which no sentence carries; written from"
 _GERMAN = MappingProxyType(
@@ -28,6 +30,7 @@ _GERMAN = MappingProxyType(
         "asked as:": "gefragt wurde:",
         "characters": "Zeichen",
         "not supported by what it cites, left out:": "von dem, was zitiert ist, nicht gedeckt und weggelassen:",
+        NO_REPLY: "Die Antwort des Sprachmodells war nicht zu gebrauchen; deshalb gibt es keine Antwort.",
         _OF_MODEL: "Worte eines Modells, die kein Satz trägt; geschrieben aus",
     }
 )
@@ -46,6 +49,7 @@ _FRENCH = MappingProxyType(
         "asked as:": "question posée :",
         "characters": "caractères",
         "not supported by what it cites, left out:": "non étayé par ce qui est cité, omis :",
+        NO_REPLY: "La réponse du modèle de langage était inutilisable ; il n’y a donc pas de réponse.",
         _OF_MODEL: "mots d’un modèle qu’aucune phrase n’étaye ; tirés de",
     }
 )

@@ -114,6 +114,16 @@ _ALSO_ELSEWHERE = word_set(
     outcomes"""
 )
 """Words of studies that a manual has as well."""
+_IN_OFFICES = word_set("survey questionnaire trial women men children participants respondents incidence %")
+"""Words of studies that minutes, policies and notices have as well."""
+_AIM = late_regex(
+    r"\b(?:to (?:assess|examine|determine|evaluate|investigate|explore|study|compare|consider|describe|identify"
+    r"|estimate|illustrate)\b|(?:this|the|present|our|follow.up) study|stud(?:y|ies) (?:was|were|has|have)"
+    r"|(?:was|were) (?:studied|investigated|assessed|examined|evaluated|analy[sz]ed)"
+    r"|we (?:have )?(?:examined|studied|investigated|conducted|assessed|evaluated|compared|analy[sz]ed|shown)"
+    r"|hypothes\w+|research)\b",
+    regex.IGNORECASE,
+)
 _CLOSED = late_regex(
     r"(?:.*[:,.?]\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might)\b",
     regex.IGNORECASE,
@@ -165,8 +175,18 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
 
 
 def _is_study(text: str) -> bool:
-    found = {match[0].lower() for match in _STUDY.finditer(text)}
-    return len(found) >= _MIN_STUDY_WORDS or len(found - _ALSO_ELSEWHERE) >= _MIN_WORDS_OF_STUDIES_ALONE
+    """Return whether a text reads like a study: by words of studies alone, or by others and its aim.
+
+    >>> _is_study("A survey shows that 61% want tea. The supplier raises its prices by 4%. The lift is out of order.")
+    False
+    """
+    found = {regex.sub(r"\d%", "%", match[0].lower()) for match in _STUDY.finditer(text)}
+    rare = found - _ALSO_ELSEWHERE
+    if len(found) < _MIN_STUDY_WORDS and len(rare) < _MIN_WORDS_OF_STUDIES_ALONE:
+        return False
+    own = rare - _IN_OFFICES
+    few = len(own) < _MIN_WORDS_OF_STUDIES_ALONE and (len(found) < _MIN_STUDY_WORDS or not own)
+    return not few or _AIM.search(text) is not None
 
 
 def _is_closed(question: str) -> bool:
