@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import regex
@@ -26,8 +27,10 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.code_meanings import read_code_meaning
+from kgrag.llm.extractive.contact_values import read_contact
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
-from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
+from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
 from kgrag.llm.extractive.question_languages import (
     asked_in,
@@ -41,7 +44,6 @@ from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
     Nearness,
     RankedSentence,
-    names_code,
     probability,
     ranked,
     stated_confidence,
@@ -49,9 +51,11 @@ from kgrag.llm.extractive.sentence_ranking import (
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
+from kgrag.llm.extractive.stated_counts import counts_stated
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
+from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, is_a_part, is_rarely_right, probability_needed
 from kgrag.text.sentences import words
 
 __all__ = ["MIN_PROBABILITY", "reply", "with_value_first"]
@@ -67,19 +71,6 @@ _MIN_GAIN = 0.12
 _MAX_SENTENCES = 3
 _MAX_NEAREST = 3
 _MIN_SHARE_OF_BEST_FACT = 0.95
-MIN_PROBABILITY = 0.35
-"""Probability from which a sentence of prose is an answer: with weights that were fitted on one of the two development
-sets about documentation and judged on the other, 11 of 137 questions were then answered wrongly, and 77 of the 111 with
-an answer rightly. In German and French, 25 answers of 34 from it on are right (78 questions)."""
-_LEAST_STATED = 0.2
-"""Confidence from which a sentence is given as an answer: of 46 below it, of 299 questions of hotpot and musique, 14
-had the answer somewhere, and none a short answer."""
-_MAX_TERMS_OF_ONE_STEP = 8
-_MIN_SHARE_OF_LONG = 0.7
-"""Share of a question of more terms than that, by weight, that the best sentence has; of hotpot_train100 15 in place of
-27 of 58 were then given without the answer, of 135 others none was lost. The same of a question that describes what it
-is about: of musique_train100 11 in place of 26 were then given without the answer, of
-137 about documentation none was lost."""
 _MAX_VALUES_LOOKED_FOR = 8
 """Of the best sentences, those in which a value is looked for that the best one lacks."""
 _FACT_CONFIDENCE = (-0.46, 2.24)
@@ -88,11 +79,6 @@ _FACT_CONFIDENCE = (-0.46, 2.24)
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
-_DESCRIBES = late_regex(
-    r"^(?!how\b|(?:is|are|was|were|do|does|did|can|could|has|have|may|must|should|will)\b).*"
-    r"\b(?:the|an?)\s+(?:[\p{L}-]+\s+){1,4}?(?:(?:in|at|on|for|by|of|from|to)\s+which|where|whose|that|which|who)\s",
-    flags=regex.IGNORECASE,
-)
 _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
 _RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
@@ -130,14 +116,15 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
+    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
     of_tables = {} if found else read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
-        found = {"unknown": True, "sentences": []} if looked_up else _ranked(asked, texts, nearness)
-        found = answered_by_end(asked, [one.text for one in texts], found, lambda one: _ranked(one, texts, nearness))
-        found = without_rows_of_others(asked, found, texts)
+        ranked_for = partial(_ranked, texts=texts, nearness=nearness)
+        found = {"unknown": True, "sentences": []} if looked_up else answered_by_end(asked, texts, ranked_for)
+        found = found if counts_stated(asked, found) else without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
@@ -224,13 +211,13 @@ def _by_probability(
         asked, rows[0].sentence
     ):
         reason = f"The best sentence has no {lacking}."
-    elif confidence < MIN_PROBABILITY:
-        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+    elif confidence < (needed := probability_needed(rows)):
+        reason = f"The best sentence answers with a probability of {confidence}, and {needed} is needed."
     elif name := names.lacking(rows[0].sentence.number, _found_of(chosen if several.sides else chosen[:1])):
         reason = f"The best sentence and its headings do not name {name}."
-    elif _is_a_part(asked, question, rows[0].sentence):
+    elif is_a_part(asked, question, rows[0].sentence):
         reason = "The best sentence has only a part of what the question says."
-    elif not several.second and _is_rarely_right(asked, rows[0], confidence):
+    elif not several.second and is_rarely_right(asked, rows[0], confidence):
         reason = "Of such sentences fewer than one in five was the answer."
     if reason:
         return _unknown(rows, reason) | {"confidence": confidence}
@@ -240,7 +227,7 @@ def _by_probability(
     opening = candidates[rows.index(window[0])]
     beside = [row for row in window[1:] if row not in (*first[1:], *further)]
     chosen = [opening, *map(_continuing, beside), *chosen[1:], *(candidates[rows.index(row)] for row in further)]
-    return _answered(_once(chosen)) | {"confidence": stated_confidence(asked, rows[0].sentence, confidence)}
+    return _answered(once(chosen)) | {"confidence": stated_confidence(asked, rows[0].sentence, confidence)}
 
 
 def _in_language(
@@ -271,7 +258,7 @@ def _in_language(
         return _unknown(rows, reason)
     window = sentence_window(asked, rows[0], rows) if term_asked else rows[:1]
     opening = candidates[rows.index(window[0])]
-    return _answered(_once([opening, *map(_continuing, window[1:])]))
+    return _answered(once([opening, *map(_continuing, window[1:])]))
 
 
 def _both_answers(parts: Sequence[str], ranked_for: Callable[[str], _RankedPart]) -> dict[str, Any]:
@@ -282,39 +269,11 @@ def _both_answers(parts: Sequence[str], ranked_for: Callable[[str], _RankedPart]
         if not rows or (given := probability(question, rows)) < MIN_PROBABILITY:
             return {}
         first = next(_prose_candidates(question, rows[:1], items=several_asked(part).items))
-        if value_lacking(part, first.text) or _is_a_part(part, question, rows[0].sentence):
+        if value_lacking(part, first.text) or is_a_part(part, question, rows[0].sentence):
             return {}
         chosen.append(first)
         stated.append(stated_confidence(part, rows[0].sentence, given))
-    return _answered(_once(chosen)) | {"confidence": min(stated)}
-
-
-def _once(chosen: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates without those whose words those before them have quoted: the lines below a colon."""
-    kept: list[Candidate] = []
-    quoted: set[tuple[int, str]] = set()
-    for candidate in chosen:
-        if not quoted.issuperset(candidate.quotes):
-            kept.append(candidate)
-        quoted.update(candidate.quotes)
-    return kept
-
-
-def _is_rarely_right(asked: str, best: RankedSentence, given: float) -> bool:
-    """Return whether few of such sentences are answers, and this one lacks words of the question and has no code."""
-    if stated_confidence(asked, best.sentence, given) >= _LEAST_STATED or names_code(asked, best):
-        return False
-    before = best.sentence.before.own if best.sentence.before else frozenset[str]()
-    return not frozenset(terms(asked)) <= best.sentence.own | best.sentence.about | before
-
-
-def _is_a_part(asked: str, question: WeighedQuestion, best: ProseSentence) -> bool:
-    """Return whether a question mostly goes over several passages, and has much that a sentence lacks.
-
-    So do long ones, and those that describe what they are about ("the county in which Lee was born").
-    """
-    of_steps = len(question.weights) > _MAX_TERMS_OF_ONE_STEP or _DESCRIBES.search(asked) is not None
-    return of_steps and question.coverage(best.all_terms) < _MIN_SHARE_OF_LONG
+    return _answered(once(chosen)) | {"confidence": min(stated)}
 
 
 def with_value_first(

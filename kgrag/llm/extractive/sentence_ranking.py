@@ -12,7 +12,7 @@ lowers the probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -22,6 +22,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import DIMENSIONS
+from kgrag.llm.extractive.document_names import documents_named, with_document_names
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_languages import asked_in, question_language
 from kgrag.llm.extractive.question_types import Asked, asked_for
@@ -112,6 +113,10 @@ _SAYS_WHAT_IT_IS = late_regex(
     flags=regex.IGNORECASE,
 )
 _MAX_FURTHER_TERMS_OF_SUBJECT = 3
+_CALLS_IT = late_regex(
+    r"\b(?:called|known\s+as|termed|referred\s+to\s+as)\s+(?:an?\s+|the\s+)?(?P<term>[^,.;:()]{1,60})",
+    flags=regex.IGNORECASE,
+)
 _FRAGMENT = late_regex(
     r"(?:if|when|while|although|because|unless|whether)\s[^,.!?:;]*(?<![\p{Pe}\"'»”])(?:\s*\[\p{N}+\])?",
     flags=regex.IGNORECASE,
@@ -133,7 +138,10 @@ _VALUES: dict[str, regex.Pattern[str]] = {
 _CUES = tuple(
     (late_regex(asks, flags=regex.IGNORECASE), late_regex(says, flags=regex.IGNORECASE))
     for asks, says in (
-        (r"\bdefaults?\b", r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b"),
+        (
+            r"\bdefaults?\b",
+            r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,3}(?:is|are)\b",
+        ),
         (
             r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
             r"\b(?:new|added|changed|beginning|starting|introduced|available) (?:in|with)\b"
@@ -183,6 +191,13 @@ class Veto:
         """Return the exact words that a piece of evidence, its heading and the text before it do not contain."""
         whole = "\n".join((text.heading, text.before, text.text, text.source, text.following))
         return [word for word in self.exact if not contains_exactly(whole, word)]
+
+    def without(self, words: Collection[str]) -> Veto:
+        """Return the exact words but for some, which say where to look."""
+        return Veto(
+            tuple(one for one in self.exact if one not in words),
+            tuple(one for one in self.identifiers if one not in words),
+        )
 
     @cached_property
     def patterns(self) -> dict[str, regex.Pattern[str]]:
@@ -255,7 +270,9 @@ def ranked(
         language: of the question and what is compared with it.
     """
     veto, kind = veto_of(asked), asked_in(asked, language)
-    lacking = _lacking(veto, texts)
+    named = documents_named(veto.exact, texts)
+    lacking = _lacking(veto, texts, named)
+    veto, sentences = veto.without(frozenset().union(*named.values())), with_document_names(sentences, named)
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind, language), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
@@ -270,14 +287,14 @@ def ranked(
     return sorted((RankedSentence(one, row, _weigh(row, WEIGHTS)) for one, row in complete), key=_by_score)
 
 
-def _lacking(veto: Veto, texts: Sequence[EvidenceText]) -> set[int]:
-    """Return the numbers of the pieces that lack an exact word of a question.
+def _lacking(veto: Veto, texts: Sequence[EvidenceText], named: Mapping[int, frozenset[str]]) -> set[int]:
+    """Return the numbers of the pieces that lack an exact word of a question, but for those that name their document.
 
     A document names its product ("PostgreSQL") once, and each option where it is explained: a capitalised name without
     a mark in it may be in another piece of the same document.
     """
     by_title: dict[str, set[str]] = {}
-    lacks = {text.number: set(veto.lacking(text)) for text in texts}
+    lacks = {text.number: set(veto.lacking(text)) - named[text.number] for text in texts}
     for text in texts:
         by_title.setdefault(text.title, set()).update(set(veto.exact) - lacks[text.number])
     elsewhere = {text.number: by_title[text.title] if text.title else set() for text in texts}
@@ -380,7 +397,11 @@ def _defines(asked: str, one: ProseSentence, language: str) -> bool:
         return False
     if one.opens and wanted == frozenset(terms(_BRACKETS.sub("", one.label), language)):
         return True
+    if not rules and any(wanted == frozenset(terms(called["term"])) for called in _CALLS_IT.finditer(one.text)):
+        return True
     says = (rules.says_what if rules else _SAYS_WHAT_IT_IS).match(one.text)
+    if says and says["subject"].rpartition(",")[2].strip() != says["subject"].strip():
+        return False  # "The list, then, only matches when both are true" says of no list what it is
     subject = frozenset(terms(says["subject"], language)) if says else frozenset[str]()
     return wanted <= subject and len(subject) <= len(wanted) + _MAX_FURTHER_TERMS_OF_SUBJECT
 

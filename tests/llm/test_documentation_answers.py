@@ -1,0 +1,147 @@
+"""Questions about reference documentation: words that name a document, counts that a table states, definitions."""
+
+import numpy as np
+import pytest
+
+from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.extractive.document_names import documents_named
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
+from kgrag.llm.extractive.question_types import asked_for
+from kgrag.llm.extractive.question_words import read_question
+from kgrag.llm.extractive.sentence_ranking import FEATURES, RankedSentence, features_of, veto_of
+from kgrag.llm.extractive.stated_counts import states_count
+from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, probability_needed
+from kgrag.model import Prompt
+
+CHAPTER = """GLOBAL PARAMETERS
+
+        listen backlog
+               You can override the backlog value of the daemon. The default is 5.
+
+        motd file
+               A message of the day. The default is no file."""
+HEAD = "ferryd.conf(5)                    File Formats                    ferryd.conf(5)\n\nThe ferry keeps a list."
+LIMITS = """Limits
+
+Item | Upper Limit | Comment
+table size | 32 TB | with blocks of 8192 bytes
+columns per index | 32 | can be increased"""
+
+
+class Alike:
+    """The embedder of the fit, to which all texts mean the same."""
+
+    identity = "all-MiniLM-L6-v2"
+    dimension = 2
+
+    def embed(self, texts, kind):
+        return np.array([[0.6, 0.8] if kind == "query" else [0.0, 1.0] for _ in texts], np.float32)
+
+
+def piece(text, number=1, **more):
+    return {"number": number, "kind": "chunk", "heading": "", "text": text, "source": ""} | more
+
+
+def ask(question, *pieces):
+    prompt = Prompt("answering/answer", "", {"question": question, "evidence": list(pieces)})
+    return ExtractiveModel(Alike).complete([prompt])[0].data
+
+
+def texts(reply):
+    return [row["text"] for row in reply["sentences"]]
+
+
+@pytest.mark.parametrize("title", ["ferryd", "ferryd.conf", "ferryd.conf.5", "ferryd.conf(5)"])
+def test_a_word_that_names_the_document_is_in_each_of_its_pieces(title):
+    reply = ask("What is the default of listen backlog in ferryd.conf?", piece(CHAPTER, title=title))
+    assert texts(reply) == ["listen backlog: The default is 5."]
+
+
+def test_the_head_of_a_manual_page_names_its_document_in_all_pieces():
+    pieces = [piece(CHAPTER, title="a manual"), piece(HEAD, 2, title="a manual")]
+    assert texts(ask("What is the default of listen backlog in ferryd.conf?", *pieces))[0].endswith("The default is 5.")
+
+
+def test_what_another_document_is_called_names_none():
+    reply = ask("What is the default of listen backlog in rowd.conf?", piece(CHAPTER, title="ferryd"))
+    assert reply["unknown"] and reply["reason"] == "The evidence does not mention rowd.conf."
+    named = documents_named(["gc.auto", "5.0"], [EvidenceText(1, "chunk", "", "", title="gc")])
+    assert named == {1: frozenset()}
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "states"),
+    [
+        ("How many columns can an index have?", "columns per index | 32 | can be increased", True),
+        ("How many arguments can a function take?", "function arguments | 100 |", True),
+        ("How many bytes does the bigint type take?", "bigint | 8 bytes | large-range integer", True),
+        ("How many bytes does the bigint type take?", "smallint | 2 bytes | small-range integer", False),
+        ("How many pumps weigh 14 kg?", "Falcon pump | 14 | 300", False),
+        ("How many pumps are there?", "pump | 14 | 300", False),
+        ("How many columns can an index have?", "columns per table | 1600 |", False),
+    ],
+)
+def test_a_row_states_the_count_that_is_asked_for(question, row, states):
+    assert states_count(question, row) is states
+
+
+def test_a_row_that_states_a_count_is_the_answer_to_how_many():
+    reply = ask("How many columns can an index have?", piece(LIMITS))
+    assert texts(reply) and "columns per index | 32" in texts(reply)[0]
+
+
+def read(text):
+    return list(read_sentences(EvidenceText(1, "chunk", "", text)))
+
+
+def feature(name, question, text):
+    (one, *_) = read(text)
+    row = features_of(one, read_question(question, [one.own]), veto_of(question), asked_for(question))
+    return row[FEATURES.index(name)]
+
+
+@pytest.mark.parametrize(
+    ("text", "defines"),
+    [
+        ("An orphan parent is a server that others follow.", 1),
+        ("All others follow the same server, called the orphan parent.", 1),
+        ("The orphan parent, then, only matches when both conditions are true.", 0),
+        ("Within an orphan parent, any address that is not listed is rejected.", 0),
+        ("The pier, known as the orphan parent of the ferry, is old.", 0),
+    ],
+)
+def test_a_definition_says_what_the_term_is_or_what_is_called_so(text, defines):
+    assert feature("defines", "What is an orphan parent?", text) == defines
+
+
+def test_the_default_of_what_is_between_default_and_is_is_stated():
+    assert feature("cue", "What is the default mooring delay?", "The default mooring delay is 8 s.") == 1
+    assert feature("cue", "What is the default mooring delay?", "A delay is not always by default.") == 1
+    assert feature("cue", "What is the default mooring delay?", "Each delay is the mooring's own.") == 0
+
+
+def needed(*rows):
+    """Rows of label, score and cosine, the best first."""
+    sentences = [read(f"{label}\n\nRow {at} is one.")[0] for at, (label, *_) in enumerate(rows)]
+    features = [(0.0,) * (len(FEATURES) - 1) + (cosine,) for _, _, cosine in rows]
+    scores = [score for _, score, _ in rows]
+    return probability_needed([RankedSentence(*each) for each in zip(sentences, features, scores, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "probability"),
+    [
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.5)], 0.12),
+        ([("ferry", 5.0, 0.4), ("pier", 3.0, 0.3)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 4.5, 0.5)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.65)], MIN_PROBABILITY),
+        ([("ferry", 5.0, 0.6), ("pier", 3.0, 0.8)], 0.5),
+    ],
+)
+def test_what_words_and_meaning_put_first_needs_less_and_what_is_farther_than_another_needs_more(rows, probability):
+    assert needed(*rows) == probability
+
+
+def test_what_explains_no_term_needs_the_same():
+    row = RankedSentence(read("The ferry is one.")[0], (0.0,) * len(FEATURES), 5.0)
+    assert probability_needed([row]) == MIN_PROBABILITY
