@@ -28,6 +28,7 @@ from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
 from kgrag.llm.extractive.code_meanings import read_code_meaning
+from kgrag.llm.extractive.contact_values import read_contact
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
@@ -114,7 +115,8 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
-    found = dict(reading.reply or pair.reply or read_findings(asked, texts) or read_code_meaning(asked, texts))
+    found = dict(reading.reply or pair.reply or read_findings(asked, texts))
+    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
     of_tables = {} if found else read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
