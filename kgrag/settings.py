@@ -79,7 +79,9 @@ class Settings(BaseSettings):
         "unset: none",
     )
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
-    timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
+    timeout: float = Field(
+        default=120.0, gt=0, description="seconds that one attempt of a request may take; six are made, within 600 s"
+    )
     max_tokens: int | None = Field(
         default=None,
         ge=1,
