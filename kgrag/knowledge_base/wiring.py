@@ -354,14 +354,14 @@ class Wiring:
         """Return what ``costs`` does, of one method where it is named, each with its price where that is known."""
         from dataclasses import asdict
 
-        from kgrag.llm.costs import price_of, read_prices
+        from kgrag.llm.costs import price_of, read_prices, rounded_money
 
         prices = read_prices(self.settings.prices)
         rows: list[dict[str, Any]] = []
         for day, name, model, usage in self.costs():
             if method in (None, name):
                 price = price_of(prices, model)
-                money = {} if price is None else {"price": round(price.of(usage), 6)}
+                money = {} if price is None else {"price": rounded_money(price.of(usage), 6)}
                 rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
         return rows
 

@@ -71,7 +71,7 @@ class Retries:
         >>> Retries().longest(2.0), Retries().longest(120.0)
         (48.0, 720.0)
         """
-        growing = (self.first_wait * (2**number + 1) for number in range(self.attempts - 1))  # with the most jitter
+        growing = (self.first_wait * (2.0**number + 1) for number in range(self.attempts - 1))  # with the most jitter
         waits = sum(min(each, self.longest_wait) for each in growing)
         return min(self.attempts * timeout + waits, self.patience + timeout)
 
