@@ -26,6 +26,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
@@ -314,7 +315,7 @@ def _measure_lacking(asked: str, one: ProseSentence) -> str:
 
 
 def _with_label(one: ProseSentence) -> str:
-    return f"{one.label} {one.text} {' '.join(one.items)}"
+    return unbroken(f"{one.label} {one.text} {' '.join(one.items)}")
 
 
 def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:
