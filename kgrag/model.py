@@ -424,13 +424,12 @@ class Answer:
     """What was answered, and what carries it.
 
     ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so, and ``nearest`` has the
-    sentences that come nearest to one, where the model names any. ``dropped`` counts quotes that are in no evidence,
+    sentences that come nearest to one, where the model names any. ``failure`` is why a model's reply could not be used,
+    "" where it was: the evidence may carry an answer, or more. ``dropped`` counts quotes that are in no evidence,
     sentences that were left without a citation, and those in ``unsupported``. ``values`` are the short answers, ()
     where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
-    states none.
-
-    ``not_stated`` says in the model's words what part of the question the evidence leaves open, "" for none: with it an
-    answer is of a part alone. No text carries it.
+    states none. ``not_stated`` says in the model's words what part of the question the evidence leaves open, "" for
+    none; no text carries it.
 
     In a conversation ``question`` is the full question, ``asked`` what the user wrote where that differs, and
     ``unresolved`` why a follow-up may not have been made full; ``conversation`` is its name, "" where it is not kept,
@@ -453,6 +452,7 @@ class Answer:
     confidence: float | None = None
     nearest: tuple[Citation, ...] = ()
     not_stated: str = ""
+    failure: str = ""
     asked: str = ""
     unresolved: str = ""
     conversation: str = ""

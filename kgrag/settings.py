@@ -16,7 +16,13 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from kgrag.errors import InvalidSettings
 from kgrag.vocab import DEFAULT_BASE
@@ -124,6 +130,12 @@ def read_settings(**overrides: Any) -> Settings:
         raise InvalidSettings(f"{_FILE} is not UTF-8, at byte {error.start}. Save it as UTF-8.") from None
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(_explain(error)) from None
+    except SettingsError as error:  # its text has the name of the field, and that it is from the environment
+        name = re.findall(r"field \"(\w+)\"", str(error))
+        raise InvalidSettings(
+            f"KGRAG_{''.join(name[:1]).upper()} is no JSON. In the environment a table is written as JSON, for example "
+            f'KGRAG_PRICES=\'{{"gpt-4o": {{"input": 2.5, "output": 10}}}}\'; in {_FILE}, as TOML.'
+        ) from None
     folder_of(settings.kb)
     return settings
 

@@ -205,7 +205,7 @@ def local_name(iri: str) -> str:
     >>> local_name("http://crop-cultivation.org/Crop"), local_name("snap:asset"), local_name("Crop")
     ('Crop', 'asset', 'Crop')
     """
-    return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
+    return (stripped := iri.rstrip("#/:"))[max(map(stripped.rfind, "#/:")) + 1 :]
 
 
 def words_of(name: str) -> str:

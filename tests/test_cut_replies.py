@@ -10,6 +10,8 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.answering import cited_answers
+from kgrag.answering.json_forms import answer_json
+from kgrag.answering.reply_words import NO_REPLY
 from kgrag.evaluation import Question
 from kgrag.evaluation.experiment_report import Experiment, Row
 from kgrag.evaluation.model_judge import with_judgements
@@ -188,8 +190,12 @@ def test_an_answer_that_was_cut_is_unknown(opened: Callable[..., Opened]) -> Non
     answer = cited_answers.answer("Where was Ann Lee born?", hits, **given)  # type: ignore[arg-type]
     assert answer.unknown
     assert "was cut" in answer.explain[0]
+    assert "was cut" in answer.failure
+    assert answer.text == NO_REPLY  # not that the evidence carries none, which nobody knows
+    assert answer_json(answer)["failure"] == answer.failure
     service.cut.clear()
-    assert not cited_answers.answer("Where was Ann Lee born?", hits, **given).unknown  # type: ignore[arg-type]
+    answer = cited_answers.answer("Where was Ann Lee born?", hits, **given)  # type: ignore[arg-type]
+    assert (answer.unknown, answer.failure) == (False, "")
 
 
 def insurance(kb: KnowledgeBase, folder: Path) -> KnowledgeBase:
@@ -204,7 +210,8 @@ def test_a_query_that_was_cut_is_not_run(opened: Callable[..., Opened], tmp_path
     kb, _ = opened("obqc/ask", obqc__ask=f"{RIGHT}\n#!")
     answer = insurance(kb, tmp_path).ask(QUESTION, method="obqc")
     assert (answer.unknown, answer.sparql) == (True, "")
-    assert "was cut" in answer.explain[0]
+    assert answer.explain[0] == answer.failure
+    assert "was cut" in answer.failure
 
 
 def test_a_repair_that_was_cut_is_not_run(opened: Callable[..., Opened], tmp_path: Path) -> None:
@@ -212,7 +219,8 @@ def test_a_repair_that_was_cut_is_not_run(opened: Callable[..., Opened], tmp_pat
     kb, _ = opened("obqc/repair", obqc__ask=wrong, obqc__repair=f"{RIGHT}\n#!")
     answer = insurance(kb, tmp_path).ask(QUESTION, method="obqc")
     assert (answer.unknown, answer.sparql) == (True, "")
-    assert "was cut" in answer.explain[-1]
+    assert answer.explain[-1] == answer.failure
+    assert "was cut" in answer.failure
 
 
 def test_a_judgement_that_was_cut_leaves_its_question_out(opened: Callable[..., Opened]) -> None:

@@ -71,3 +71,9 @@ def test_the_key_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = read_settings()
     assert settings.api_key.get_secret_value() == "sk-secret"
     assert "sk-secret" not in repr(settings)
+
+
+def test_a_table_in_the_environment_that_is_no_json_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGRAG_PRICES", "gpt-4o=1,2")
+    with pytest.raises(InvalidSettings, match="KGRAG_PRICES is no JSON"):
+        read_settings()

@@ -10,7 +10,7 @@ header of its columns; and an item of a list with the line that introduces it, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgrag.answering.evidence_pieces import SourceChunk
@@ -24,6 +24,9 @@ __all__ = ["in_runs"]
 _MAX_GAP = 250
 """Characters between two citations of a chunk that are joined, at most."""
 _MIN_WORDS_ALONE = 4
+_MAX_WORDS_OF_A_TERM = 8
+_SENTENCE_ENDS = (".", "!", "?", "…")
+_BELOW_A_TERM = late_regex(r"\n(?:[ \t]*\n\s*|[ \t]{2,})(?=\S)")
 _MAX_RUN = 700
 """Characters of what citations are joined into, at most."""
 _BETWEEN_CELLS = " | "
@@ -32,24 +35,49 @@ _WORD = late_regex(r"[\p{L}\p{M}]+")
 _LETTER_WITHOUT_CASE = late_regex(r"\p{Lo}")
 
 
-def in_runs(citations: Sequence[Citation], sources: Mapping[str, SourceChunk]) -> tuple[Citation, ...]:
+def in_runs(
+    citations: Sequence[Citation], sources: Mapping[str, SourceChunk], *, of_facts: Container[str] = ()
+) -> tuple[Citation, ...]:
     """Return citations of one sentence, those near a fragment as one with it, at the place of the first of them.
 
     Args:
         citations: of one sentence of an answer.
         sources: chunks by IRI; a citation of another chunk, or of a model's words, stays as it is.
+        of_facts: chunks that facts are cited from, whose values are whole as they are: terms alone are fragments there.
     """
     places = [one for one in dict.fromkeys(citations) if one.chunk in sources and not one.derived]
     runs: list[list[Citation]] = []
     for one in sorted(places, key=lambda one: (one.chunk, one.start)):
-        if runs and _is_near(runs[-1], one) and any(_is_fragment(each, sources) for each in (*runs[-1], one)):
+        if (
+            runs
+            and _is_near(runs[-1], one)
+            and any(
+                _begins_with_a_term(each, sources[each.chunk])
+                or (each.chunk not in of_facts and _is_fragment(each, sources[each.chunk]))
+                for each in (*runs[-1], one)
+            )
+        ):
             runs[-1].append(one)
         else:
             runs.append([one])
     joined = {one: whole for run in runs for whole in [_joined(run, sources[run[0].chunk])] for one in run}
     whole = list(dict.fromkeys(joined.get(one, one) for one in citations))
-    told = [each for one in whole for each in (_telling(one, sources[one.chunk]) if one in joined.values() else [one])]
-    return tuple(one for one in dict.fromkeys(told) if not any(_is_within(one, other) for other in told))
+    telling = [one for one in joined.values() if one.chunk not in of_facts]
+    told = [each for one in whole for each in (_telling(one, sources[one.chunk]) if one in telling else [one])]
+    return _in_reading_order([one for one in dict.fromkeys(told) if not any(_is_within(one, each) for each in told)])
+
+
+def _in_reading_order(citations: Sequence[Citation]) -> tuple[Citation, ...]:
+    """Return citations with those of a chunk in the order of its text: a term before what is said of it."""
+    by_chunk = {
+        one.chunk: iter(sorted((each for each in citations if each.chunk == one.chunk), key=_place))
+        for one in citations
+    }
+    return tuple(next(by_chunk[one.chunk]) for one in citations)
+
+
+def _place(one: Citation) -> tuple[int, int]:
+    return one.start, one.end
 
 
 def _telling(one: Citation, source: SourceChunk) -> Iterator[Citation]:
@@ -120,13 +148,20 @@ def _is_within(one: Citation, other: Citation) -> bool:
     return same and other.start <= one.start and one.end <= other.end
 
 
-def _is_fragment(one: Citation, sources: Mapping[str, SourceChunk]) -> bool:
+def _is_fragment(one: Citation, source: SourceChunk) -> bool:
     """Return whether a citation is no whole sentence, or one of so few words that it is a term or heading."""
-    source = sources[one.chunk]
     around = touched(source.text, one.start - source.span.start, one.end - source.span.start)
     whole = source.text[around[0].start : around[-1].end] if around else one.quote
-    is_term = len(words(one.quote)) < _MIN_WORDS_ALONE and not one.quote.rstrip().endswith((".", "!", "?", "…"))
+    is_term = len(words(one.quote)) < _MIN_WORDS_ALONE and not one.quote.rstrip().endswith(_SENTENCE_ENDS)
     return is_term or len(one.quote.strip()) < len(whole.strip())
+
+
+def _begins_with_a_term(one: Citation, source: SourceChunk) -> bool:
+    """Return whether a citation begins with a line of few words that has what it names below it, apart or indented."""
+    line = _line(source.text, one.start - source.span.start)
+    term = source.text[slice(*line)].strip()
+    is_line = one.quote.strip().startswith(term) and _BELOW_A_TERM.match(source.text, line[1]) is not None
+    return is_line and len(words(term)) < _MAX_WORDS_OF_A_TERM and not term.endswith((*_SENTENCE_ENDS, ":"))
 
 
 def _is_near(run: Sequence[Citation], one: Citation) -> bool:

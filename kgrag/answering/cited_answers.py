@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
@@ -20,15 +22,16 @@ from kgrag.answering.claim_words import completed
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
+from kgrag.answering.reply_words import NO_REPLY, UNKNOWN, in_language_of, unknown_answer
 from kgrag.answering.short_answers import LEAST_CONFIDENCE, short_answers
+from kgrag.answering.shown_headings import repeating_headings
 from kgrag.answering.source_sentences import Carried, Quote, cited
 from kgrag.answering.support import Ground, unsupported
 from kgrag.answering.whole_tables import with_tables
 from kgrag.errors import ReplyUnusable, UnsupportedTask
-from kgrag.languages import language_of
 from kgrag.late_patterns import late_re
 from kgrag.llm import structured_output
-from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.llm.extractive.question_languages import language_to_answer_in
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported, Value
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
@@ -39,7 +42,6 @@ from kgrag.vocab import digest
 __all__ = ["PROMPT", "UNKNOWN", "answer", "sentences_of", "with_unsupported"]
 
 PROMPT = "answering/answer"
-UNKNOWN = "The evidence found does not carry an answer."
 
 _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
 _WRITTEN_BY_A_MODEL = {
@@ -72,15 +74,6 @@ class _QuotedSentence:
     computed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """What is asked, and where is looked up what a model wants more of."""
-
-    model: LanguageModel
-    store: TripleStore
-    look_up: LookUp | None
-
-
 def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     question: str,
     hits: Sequence[Hit],
@@ -110,15 +103,14 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
         in no evidence (``quotes``), sentences without any other (``sentences``), and those that what they cite does not
         support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*,
-        and ``not_stated`` what of the question the reply leaves open. That there is no answer is said in the
-        language of the question, where that is German or French.
+        ``not_stated`` what of the question the reply leaves open, and ``failure`` why a reply could not be used. That
+        there is no answer is said in the language of the question, where that is German or French.
 
     Raises:
         ServiceError: the model could not be reached or refused.
         UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
-    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
-    unknown = Answer(question, _unknown_text(question, hits), method, unknown=True, hits=tuple(hits), dropped=nothing)
+    unknown = unknown_answer(question, hits, method)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
@@ -131,20 +123,20 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             raise
         return replace(unknown, explain=(str(error),))
     if judge.taken == 0:
-        found, evidence, completion = _looked_up(
-            question, hits, evidence, completion, ask=_Asking(model, store, look_up)
-        )
+        again = partial(_asked_again, question, model)
+        found, evidence, completion = _looked_up(hits, evidence, completion, store, look_up, again)
         unknown = replace(unknown, hits=tuple(found))
         judge = _Judge(question, evidence, store, on_sentence)
-    sentences, reason = _read_reply(completion)
+    sentences, failure = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
     for sentence in sentences[judge.taken :]:
         judge.take(sentence)
     judged = judge.judged
     confidence, nearest, stated = _read_judgement(completion)
-    unknown = replace(unknown, not_stated=_not_stated(completion, question, evidence))
+    unknown = replace(unknown, not_stated=_not_stated(completion, question, evidence), failure=failure)
     if not judged.kept:
-        reason = _why_nothing_is_left(sentences, judged) or reason or stated
+        unknown = replace(unknown, text=in_language_of(question, NO_REPLY)) if failure else unknown
+        reason = _why_nothing_is_left(sentences, judged) or failure or stated
         reason = reason or "The model found no answer in the evidence."
         near = (one.citation for quote in nearest for one in cited(quote, quote.text, evidence, store, sentence=0))
         unknown = replace(unknown, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
@@ -152,36 +144,32 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
     known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
-    reason = reason or (stated if is_by_rules(completion.model) else "")  # how many of the rows counted are cited
+    reason = failure or (stated if is_by_rules(completion.model) else "")  # how many of the rows counted are cited
     known = replace(known, hits=tuple(piece.hit for piece in evidence), explain=(reason,) if reason else ())
     return hits_used(_known(known, judged, completion), hits)
 
 
-def _asked_again(
-    question: str, hits: Sequence[Hit], first: Sequence[Hit], model: LanguageModel, store: TripleStore
-) -> Completion:
-    """Return the reply to more evidence, of which the model is told what it had before."""
-    return model.complete([_prompt(question, evidence_of(hits, store), first=len(first))])[0]
+def _asked_again(question: str, model: LanguageModel, evidence: Sequence[EvidencePiece], **prompted: Any) -> Completion:
+    """Return the reply to more evidence, or to whole tables."""
+    return model.complete([_prompt(question, evidence, **prompted)])[0]
 
 
 def _looked_up(
-    question: str, hits: Sequence[Hit], evidence: list[EvidencePiece], first: Completion, *, ask: _Asking
+    hits: Sequence[Hit],
+    evidence: list[EvidencePiece],
+    completion: Completion,
+    store: TripleStore,
+    look_up: LookUp | None,
+    ask: Callable[..., Completion],
 ) -> tuple[Sequence[Hit], list[EvidencePiece], Completion]:
     """Return hits, evidence and reply with what a model of rules wants to look up: names, and tables as a whole."""
-    completion, further = first, None
-    if ask.look_up is not None and names_wanted(completion):
-        further = with_looked_up(
-            hits, completion, ask.look_up, lambda more: _asked_again(question, more, hits, ask.model, ask.store)
-        )
+    further, first = None, len(hits)
+    if look_up is not None and names_wanted(completion):
+        further = with_looked_up(hits, completion, look_up, lambda more: ask(evidence_of(more, store), first=first))
     if further is not None:
         hits, completion = further
-        evidence = evidence_of(hits, ask.store)
-    whole = with_tables(
-        evidence,
-        completion,
-        ask.store,
-        lambda pieces: ask.model.complete([_prompt(question, pieces, in_order=True)])[0],
-    )
+        evidence = evidence_of(hits, store)
+    whole = with_tables(evidence, completion, store, lambda pieces: ask(pieces, in_order=True))
     return hits, *(whole or (evidence, completion))
 
 
@@ -341,13 +329,6 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
     )
 
 
-def _unknown_text(question: str, hits: Sequence[Hit]) -> str:
-    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
-    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
-    rules = question_language(language)
-    return rules.unknown if rules else UNKNOWN
-
-
 def _not_stated(completion: Completion, question: str, evidence: Sequence[EvidencePiece]) -> str:
     """Return what a reply says is left open; "" where it has figures or names from nowhere, which nothing cites."""
     try:
@@ -415,9 +396,9 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
-        # the pairs of a fact are whole as they are
-        texts = (piece for piece in evidence if not piece.is_fact)
-        self._sources = {source.span.chunk: source for piece in texts for source in piece.sources}
+        self._sources = {source.span.chunk: source for piece in evidence for source in piece.sources}
+        texts = {source.span.chunk for piece in evidence if not piece.is_fact for source in piece.sources}
+        self._of_facts = frozenset(self._sources) - texts
         self._chunks_before: dict[str, SourceChunk | None] = {}
         self._known_titles: dict[str, str] | None = None
 
@@ -440,7 +421,9 @@ class _Judge:
             whole = completed(
                 sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
             )
-            citations = in_runs([one.citation for one in whole], self._sources)
+            repeated = repeating_headings(sentence.quotes, by_quote, self._sources)
+            runs = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
+            citations = tuple(one for one in runs if one not in repeated) or runs
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))

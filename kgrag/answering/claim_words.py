@@ -114,7 +114,8 @@ def completed(
     chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
     headings = _words("\n".join(_shown_with(carried, evidence, "heading")))
     known_titles = (titles.get(one.citation.document, "") for one in carried)
-    title_words = _words("\n".join([*_shown_with(carried, evidence, "title"), *known_titles]))
+    sections = (_section(one, chunks) for one in carried)
+    title_words = _words("\n".join([*_shown_with(carried, evidence, "title"), *known_titles, *sections]))
     wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()], headings)
     found = _widened(carried, wanted, chunks, title_words)
     for _ in range(_MAX_ADDED):
@@ -122,7 +123,7 @@ def completed(
         if wanted.all_in(known):
             break
         line = _defined(found, wanted, known, chunks) or _lead_in(found, wanted, known, chunks, before)
-        line = line or _nearest(found, wanted, known, chunks, evidence)
+        line = line or _nearest(found, wanted, known, chunks, evidence) or _named_before(found, wanted, known, before)
         if line is None:
             break
         found = _with_line(found, *line)
@@ -135,6 +136,12 @@ def _shown_with(carried: Sequence[Carried], evidence: Iterable[EvidencePiece], n
     for piece in evidence:
         if any(source.span.chunk in cited for source in piece.sources):
             yield str(piece.hit.attributes.get(name) or "")
+
+
+def _section(one: Carried, chunks: Mapping[str, SourceChunk]) -> str:
+    """Return the heading that is shown with a citation: that of the section that it is in."""
+    source = chunks.get(one.citation.chunk)
+    return source.heading_at(one.citation.start - source.span.start) if source else ""
 
 
 def _widened(
@@ -251,6 +258,19 @@ def _elsewhere(
             for begin, end in spans:
                 if end - begin <= _MAX_SENTENCE_CHARACTERS and (_words(source.text[begin:end]) & missing):
                     return len(found), source, (begin, end)
+    return None
+
+
+def _named_before(
+    found: Sequence[Carried], wanted: _Wanted, known: _Words, before: Callable[[str], SourceChunk | None] | None
+) -> _Line | None:
+    """Return the last line of a chunk before that has a name of the claim which nothing shown has; None for none."""
+    missing = wanted.named - known
+    for at, one in enumerate(found if before and missing else ()):
+        source = before(one.citation.chunk) if before and not one.citation.derived else None
+        for begin, end in reversed(split(source.text) if source else []):
+            if source and end - begin <= _MAX_SENTENCE_CHARACTERS and _words(source.text[begin:end]) & missing:
+                return at, source, (begin, end)
     return None
 
 

@@ -117,9 +117,9 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     """Return an answer as a JSON object.
 
     ``asked``, ``unresolved``, ``conversation`` and ``turn`` are there only in a conversation, ``asked`` where the full
-    question differs from it. ``not_stated`` is there only where the answer is of a part alone, ``confidence`` where the
-    model states one, ``nearest`` where an unknown answer has some, ``sparql`` where there was a query, ``explain`` on
-    request.
+    question differs from it. ``not_stated`` is there only where the answer is of a part alone, ``failure`` where a
+    reply could not be used, ``confidence`` where the model states one, ``nearest`` where an unknown answer has some,
+    ``sparql`` where there was a query, ``explain`` on request.
     """
     document: dict[str, Any] = {
         "question": answer.question,
@@ -136,6 +136,8 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     document |= {name: value for name, value in in_conversation.items() if value}
     if answer.not_stated:
         document["not_stated"] = answer.not_stated
+    if answer.failure:
+        document["failure"] = answer.failure
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
     if answer.nearest:

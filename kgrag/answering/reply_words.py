@@ -5,12 +5,17 @@ What the pages have in their own catalogue too is worded as it is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kgrag.languages import language_of
+from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
+from kgrag.model import Answer, Hit
 
-__all__ = ["in_language_of", "reply_words"]
+__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_answer"]
+
+UNKNOWN = "The evidence found does not carry an answer."
+NO_REPLY = "The reply of the language model could not be used, so there is no answer."
 
 _OF_MODEL = "words of a model, which no sentence carries; written from"
 _GERMAN = MappingProxyType(
@@ -28,6 +33,7 @@ _GERMAN = MappingProxyType(
         "asked as:": "gefragt wurde:",
         "characters": "Zeichen",
         "not supported by what it cites, left out:": "von dem, was zitiert ist, nicht gedeckt und weggelassen:",
+        NO_REPLY: "Die Antwort des Sprachmodells war nicht zu gebrauchen; deshalb gibt es keine Antwort.",
         _OF_MODEL: "Worte eines Modells, die kein Satz trägt; geschrieben aus",
     }
 )
@@ -46,6 +52,7 @@ _FRENCH = MappingProxyType(
         "asked as:": "question posée :",
         "characters": "caractères",
         "not supported by what it cites, left out:": "non étayé par ce qui est cité, omis :",
+        NO_REPLY: "La réponse du modèle de langage était inutilisable ; il n’y a donc pas de réponse.",
         _OF_MODEL: "mots d’un modèle qu’aucune phrase n’étaye ; tirés de",
     }
 )
@@ -64,3 +71,12 @@ def in_language_of(question: str, words: str) -> str:
     ('Nächste Stellen', 'Answer')
     """
     return reply_words(language_of(question)).get(words, words)
+
+
+def unknown_answer(question: str, hits: Sequence[Hit], method: str) -> Answer:
+    """Return that there is no answer, in the language of the question; where it does not tell, of the evidence."""
+    language = language_of(question, "") or language_to_answer_in(question, [hit.text for hit in hits])
+    rules = question_language(language)
+    text = rules.unknown if rules else UNKNOWN
+    nothing = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    return Answer(question, text, method, unknown=True, hits=tuple(hits), dropped=nothing)

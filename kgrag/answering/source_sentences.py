@@ -46,6 +46,8 @@ __all__ = [
 
 _MIN_QUOTED_WORDS = 4
 """Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
+_MIN_WORDS_OF_A_VALUE = 6
+"""Words from which a value of a fact is looked up as it is written; a shorter one may be stated of something else."""
 _MAX_BRANCHES = 3
 """Parts of a tree node that are followed down, and chunks that are cited whole, at most."""
 _MAX_CHUNKS_AT_ONCE = 200
@@ -160,6 +162,8 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
     With ``pairs``, whole ``key: value`` pairs are cited as they are, whatever their length.
     """
     matches = [(source, place) for source in sources for place in places(quote, source.text)]
+    if not _carries(quote):  # of a term, the line that is no more than it
+        matches = [each for each in matches if _sentence_below(each[0].text, each[1]) is not None] or matches
     if not matches:
         return []
     source, place = matches[_closest([(source.text, place) for source, place in matches], context)]
@@ -169,15 +173,28 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
 def _with_enough_words(text: str, place: _Place) -> _Place:
     """Return a place of four words, a value with its unit or a whole sentence.
 
-    A shorter one is returned with its sentence, and where that is a heading or an item of a list, with those before it.
+    A shorter one is returned with its sentence; where that is an item of a list, with those before it, and where it is
+    a heading or a term, with the sentence below it: what stands before it is about something else.
     """
     start, end = place
     sentences = _sentences(text)
+    if not _carries(text[start:end]) and (below := _sentence_below(text, place)) is not None:
+        return start, below
     before = len([one for one in sentences if one.start < end])
     while not _carries(text[start:end]) and before:
         before -= 1
         start, end = min(start, sentences[before].start), max(end, sentences[before].end)
     return start, end
+
+
+def _sentence_below(text: str, place: _Place) -> int | None:
+    """Return where the sentence ends that stands right below a line of its own, a heading or a term; None for none."""
+    line = text.rfind("\n", 0, place[0]) + 1, text.find("\n", place[1])
+    if line[1] < 0 or text[slice(*line)].strip() != text[slice(*place)].strip() or text[: line[0]].rstrip()[-1:] == ":":
+        return None
+    below = next((one for one in _sentences(text) if one.start >= line[1]), None)
+    said = text[below.start : below.end] if below else ""
+    return below.end if below and _carries(said) and _SENTENCE_END.search(said) else None
 
 
 def _carries(quote: str) -> bool:
@@ -204,6 +221,10 @@ class _QuotedPart:
             verbatim = _verbatim(self.quoted, self.context, sources)
             if verbatim:
                 return verbatim
+        elif len(words(value := self.quoted.partition(": ")[2] or self.quoted)) >= _MIN_WORDS_OF_A_VALUE:
+            for source, place, derived in _verbatim(value, self.context, sources):
+                around = touched(source.text, *place)
+                return [(source, (around[0].start, around[-1].end), derived)]
         texts = [source.text for source in sources]
         for statement in self.statements:
             if sentences := carrying(statement, texts, context=self.context, names=self.names):

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.denied_whole import denies_all
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
@@ -143,8 +144,14 @@ _OUT_OF = late_regex(
     r"\bout\s+of\s+(?:service|order|use|stock|date|print)\b|\baußer\s+(?:betrieb|kraft)\b|\bhors\s+service\b"
 )
 """The contrary of "in service", with the same terms."""
+_WORKS = _caseless(
+    r"\b(?:working|works?|running|operational|functioning|usable|be\s+used|in\s+(?:service|use|operation|order|stock|print)"
+    r"|available|benutzbar|nutzbar|verfügbar|funktioniert|in\s+(?:Betrieb|Kraft)|benutzt\s+werden|fonctionne(?:nt)?"
+    r"|en\s+(?:service|marche)|utilisables?|utilisée?s?)\b(?:-t)?(?:-(?:ils?|elles?|on)\b)?"
+)
 _SAYS_LITTLE = word_set("possibl use allow work support exist automat happen alway need")
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
+_HYPHENATED = late_regex(rf"(?<=\b(?:{'|'.join(_CONTRARY)}))-(?=\p{{L}})")
 _MIN_BARE = 6  # letters of a word before which such a syllable makes its contrary: "synchronous", not "sleep"
 _FIGURE = late_regex(r"\p{N}+(?:[.,:]\p{N}+)*")
 _YEAR = late_regex(r"1[5-9]\d\d|20\d\d")
@@ -174,8 +181,16 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
     False
     """
     rules = _RULES.get(language)
-    if rules is None or {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
+    if rules is None:
         return None
+    if {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
+        return False if _is_out_of_service(question, sentence, context, language) else None
+    return _of_exceptions(question, sentence, context, language)
+
+
+def _of_exceptions(question: str, sentence: str, context: str, language: str) -> bool | None:
+    """Return whether what is asked is so by a sentence, in which what is excepted has the contrary answer."""
+    rules = _RULES[language]
     asked = set(terms(question, language)) - set(terms(rules.words, language))
     excepted = None if rules.excepts.search(question) else rules.excepts.search(sentence)
     if excepted is None:
@@ -194,6 +209,19 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
     return None if truth is None else not truth
 
 
+def _is_out_of_service(question: str, sentence: str, context: str, language: str) -> bool:
+    """Return whether a question asks whether something works of which a sentence says that it is out of service."""
+    asks = _WORKS.search(question)
+    if (
+        asks is None
+        or not _OUT_OF.search(sentence.lower())
+        or _RULES[language].negation.search(f"{question} {sentence}")
+    ):
+        return False
+    asked = set(terms(f"{question[: asks.start()]} {question[asks.end() :]}", language))
+    return asked <= set(terms(f"{sentence} {context}", language))
+
+
 def _names(excepted: str, language: str) -> set[str]:
     """Return the first term of each thing that is excepted."""
     items = regex.split(r",|\b(?:and|or|und|oder|sowie|et|ou)\b", excepted)
@@ -209,6 +237,8 @@ def _of_clauses(question: str, sentence: str, asked: Collection[str], context: s
     if not rules.forbids.search(f"{asks} {says}"):
         truth = _agree(asks, says, language)
         if truth and not _states(question, asked, says, whole, language):
+            return None
+        if truth is False and not denies_all(question, asked, sentence, context, language):
             return None
     else:
         clause = _nearest(says, asked, language)
@@ -297,7 +327,8 @@ def _figures(text: str) -> set[str]:
 
 def _has_contrary(question: str, sentence: str) -> bool:
     """Return whether a sentence has the contrary of a word of the question, and not the word: "synchronously"."""
-    asked, said = (set(regex.findall(r"\p{L}+", text.lower())) for text in (question, sentence))
+    joined = (_HYPHENATED.sub("", text.lower()) for text in (question, sentence))
+    asked, said = (set(regex.findall(r"\p{L}+", text)) for text in joined)
     pairs = [*((word, other) for word in asked for other in said), *((other, word) for word in asked for other in said)]
     return any(
         len(bare) >= _MIN_BARE and not {word, bare} & asked & said and word in {f"{one}{bare}" for one in _CONTRARY}

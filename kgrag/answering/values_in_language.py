@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.durations import compound_times
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
@@ -21,7 +22,7 @@ from kgrag.text.figures import dates
 __all__ = ["values_in"]
 
 _UNIT = (
-    r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m|[km]?g|ms|s"
+    r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m[²³]?|qm|[km]?g|ms|s"
     r"|Sekunden?|Minuten?|Stunden?|Tagen?|Wochen?|Monaten?|Jahren?|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel"
     r"|secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|lignes?|caractères?|pages?|fois|pixels?"
 )
@@ -57,6 +58,12 @@ _DATE = late_regex(
     flags=regex.IGNORECASE,
 )
 _VERSION = late_regex(r"\b[Vv]ersion\s+\p{N}+(?:\.\p{N}+)*|\p{N}+(?:\.\p{N}+)+")
+_HOW_LONG = late_regex(r"\bwie\s+lange\b|\bcombien\s+de\s+temps\b|\bdurée\b", flags=regex.IGNORECASE)
+_TITLED = late_regex(
+    r"\b(?:Herrn?|Frau|M\.|Mme|Mlle|Monsieur|Madame|(?:Dr|Prof|Dipl)\.)(?:\s?(?:Dr|Prof|\p{Ll}{1,5})\.)*(?:-Ing\.)?\s+"
+    r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+(?:von|van|zu|de|du|le))?(?:\s+\p{Lu}[\p{L}'’-]+)*)"
+)
+_NAMED = late_regex(r"(?<!^)(?<![.!?:]\s)(?P<name>(?<!\p{L}['’.-])\b\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)+)")
 _SAID = late_regex(r"(?:(?P<yes>ja|oui)|nein|non(?!\s+\p{L}))\b", flags=regex.IGNORECASE)
 
 
@@ -84,8 +91,22 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
         yield from found_dates.values() if len(found_dates) == 1 else ()
     elif kind == "version":
         yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
+    elif kind == "person":
+        yield from (Value("text", name) for name in _persons(question, sentence, language))
+    elif kind == "number" and _HOW_LONG.search(question) and (times := list(compound_times(sentence))):
+        yield from times
     elif kind == "number":
         yield from map(_number, _numbers(question, sentence, language))
+
+
+def _persons(question: str, sentence: str, language: str) -> list[str]:
+    """Return the one person of a sentence: the name behind a title, or of French, whose nouns are small, any name."""
+    patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
+    for pattern in patterns:
+        found = dict.fromkeys(one["name"] for one in pattern.finditer(sentence) if one["name"] not in question)
+        if found:
+            return list(found) if len(found) == 1 else []
+    return []
 
 
 def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[regex.Match[str]]:

@@ -15,6 +15,7 @@ from kgrag.answering.cited_answers import with_unsupported
 from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, retrieval_json
 from kgrag.cli.options import (
+    PART_DONE,
     BudgetOption,
     DryRunOption,
     Format,
@@ -35,6 +36,7 @@ from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
+    from kgrag.client import Client
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.llm.costs import Price
     from kgrag.llm.reply_lengths import Forecast
@@ -114,6 +116,8 @@ def ask(
             print_json(answer_jsonld(answer, opened.store.names))
         else:
             typer.echo(answer_text(answer, explain=explain))
+    if answer.failure:
+        raise typer.Exit(3 if answer.unknown else PART_DONE)
 
 
 def _print_cost(cost: Forecast, price: Price | None, *, as_json: bool) -> None:
@@ -225,9 +229,15 @@ def update(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what it would add and remove, and change nothing.")
     ] = False,
+    own_graphs: Annotated[
+        bool, typer.Option("--own-graphs", help="Let GRAPH ?g change graphs that kgrag makes itself, too.")
+    ] = False,
     server: ServerOption = None,
 ) -> None:
-    """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
+    """Run a SPARQL Update atomically, by the server where one holds the knowledge base.
+
+    Graphs that kgrag makes itself (documents, answers …) are changed only where the update names them by their IRIs.
+    """
     sparql = read_sparql(file)
     if dry_run:
 
@@ -241,10 +251,17 @@ def update(
     def update_here() -> None:
         with open_kb(kb) as opened:
             before = len(opened.store)
-            revision = opened.update(sparql)
+            revision = opened.update(sparql, own_graphs=own_graphs)
             typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
-    through(server, update_here, lambda client: update_through(client, sparql))
+    def update_there(client: Client) -> None:
+        if own_graphs:
+            raise InputError(
+                "--own-graphs is for a knowledge base that no server holds. Name the graphs by their IRIs."
+            )
+        update_through(client, sparql)
+
+    through(server, update_here, update_there)
 
 
 def _print_effect(effect: Mapping[str, Any]) -> None:

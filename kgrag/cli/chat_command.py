@@ -28,7 +28,7 @@ from kgrag.cli.options import (
 )
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.declarations import DEFAULT_METHOD
-from kgrag.errors import BudgetSpent, InputError, KgragError
+from kgrag.errors import BudgetSpent, InputError, KgragError, ReplyUnusable
 
 if TYPE_CHECKING:
     from kgrag.answering.conversation import FullQuestion
@@ -90,7 +90,8 @@ def chat(
                 problems.append(error)
                 typer.echo(f"{type(error).__name__}: {error}", err=True)
             else:
-                answered += 1
+                answered += not (answer.unknown and answer.failure)
+                problems += [ReplyUnusable(answer.failure)] if answer.failure else []
                 said.rest(answer, explain=explain)
         _end(talk, answered, problems)
 

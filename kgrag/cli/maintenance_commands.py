@@ -78,14 +78,13 @@ def status(
     What triage left out of a build of a share is listed too, and is nothing left to do.
     """
     from kgrag.knowledge_base.build_marks import INTAKE
-    from kgrag.knowledge_base.reasoning_runs import stale
     from kgrag.text.readers import accepted_files
 
     def here() -> Any:
         with open_kb(kb, access="read") as opened:
             roots = [Path(source.root) for source in opened.sources() if source.kind == "folder"]
             accepted = [line for root in roots for line in accepted_files.listed(root)]
-            return {**opened.status(), "accepted": accepted, "stale": stale(opened.store)}
+            return {**opened.status(), "accepted": accepted}
 
     found = read_through(server, here, lambda client: client.status().model_dump())
     is_left = bool(found["unfinished"] or found["pending"])

@@ -120,6 +120,7 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     sure = "" if answer.confidence is None else f" ({said('confidence')} {answer.confidence:.2f})"
     lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
     lines += [f"{said('Not in the evidence:')} {answer.not_stated}", ""] if answer.not_stated else []
+    lines += [f"note: {answer.failure}", ""] if answer.failure else []
     if answer.nearest:
         lines += [f"{said('Nearest passages')}:", *_nearest_lines(answer)]
     characters, unsupported = said("characters"), said("not supported by what it cites, left out:")

@@ -105,6 +105,7 @@ class AnswerReply(BaseModel):
     hits: list[HitReply]
     usage: UsageReply
     not_stated: str = Field(default="", description="What of the question the evidence leaves open.")
+    failure: str = Field(default="", description="Why a reply of the model could not be used, where one could not.")
     asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
     unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
     conversation: str = Field(default="", description="The session.")

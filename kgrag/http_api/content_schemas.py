@@ -134,6 +134,7 @@ class StatusReply(BaseModel):
     unfinished: dict[str, str] = Field(description="Methods whose last build did not come to its end, with its start.")
     pending: dict[str, list[str]] = Field(description="What the last build of each method could not do, and why.")
     left_out: dict[str, str] = Field(default={}, description="What builds of a share left out; none of it is pending.")
+    stale: list[str] = Field(default=[], description="Inference graphs whose sources changed since.")
 
 
 class CostsParameters(_Parameters):

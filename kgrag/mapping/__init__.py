@@ -7,7 +7,7 @@ among the labels and local names of the loaded ontologies. Nothing is lost: term
 
 from kgrag.mapping.assertions import Assertions, assertions
 from kgrag.mapping.canonical_blocks import canonical
-from kgrag.mapping.extraction_contract import contract, described, problem, slice_for
+from kgrag.mapping.extraction_contract import Slice, Slices, contract, described, problem, slice_for
 from kgrag.mapping.mapped_records import MappedData, MappedRecord, blocks_of, read_mapped
 from kgrag.mapping.ontology_terms import Concept, Ontology, Property, read_ontology
 from kgrag.mapping.triage import Choice, Triage, triage_of
@@ -20,6 +20,8 @@ __all__ = [
     "MappedRecord",
     "Ontology",
     "Property",
+    "Slice",
+    "Slices",
     "Triage",
     "assertions",
     "blocks_of",

@@ -8,6 +8,8 @@ shown on one line each and never followed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from kgrag.mapping.ontology_terms import Concept, Ontology, Property
 from kgrag.ports import Embedder
 from kgrag.vocab import local_name
 
-__all__ = ["contract", "described", "problem", "slice_for"]
+__all__ = ["Slice", "Slices", "contract", "described", "problem", "slice_for"]
 
 _MAX_CLASSES = 40
 _MAX_SHARED_PROPERTIES = 60  # properties without a domain
@@ -147,6 +149,45 @@ def contract(part: Mapping[str, Any]) -> dict[str, Any]:
             "thing": {"anyOf": [{"type": scalar}, {"$ref": "#/$defs/part"}]},
         },
     }
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice as ``slice_for`` returns it, with what a prompt shows of it and what a reply is to be."""
+
+    part: dict[str, Any]
+
+    @cached_property
+    def described(self) -> str:
+        """Its context definition."""
+        return described(self.part)
+
+    @cached_property
+    def contract(self) -> dict[str, Any]:
+        """The JSON Schema of a reply."""
+        return contract(self.part)
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices of an ontology for many texts: one for all of them, made once, where each of its classes fits in.
+
+    ``embedder`` and ``limit`` are those of ``slice_for``.
+    """
+
+    ontology: Ontology
+    embedder: Embedder
+    limit: int = _MAX_CLASSES
+    _of_all: list[Slice] = field(default_factory=list, init=False, repr=False)
+
+    def of(self, texts: Sequence[str]) -> Slice:
+        """Return the slice for a text, by its chunks."""
+        if self._of_all:
+            return self._of_all[0]
+        made = Slice(slice_for(self.ontology, texts, embedder=self.embedder, limit=self.limit))
+        if len(self.ontology.concepts) <= self.limit:
+            self._of_all.append(made)
+        return made
 
 
 def problem(data: Any, schema: Mapping[str, Any]) -> tuple[tuple[Any, ...], str]:

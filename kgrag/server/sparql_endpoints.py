@@ -62,8 +62,7 @@ _UNDECIDED_TARGETS = (
 )
 _CHANCE_IN_GRAPHS = (
     "It is run on a copy first, to see that it changes no graph that kgrag makes itself, and because of {chance} "
-    "it may change others when it is run again. Leave that out, name each graph by its IRI, or use a key with the "
-    "right 'admin'."
+    "it may change others when it is run again. Leave that out, or name each graph by its IRI."
 )
 _UNDECIDED_SHARED = (
     "It cannot be told which graphs the update writes to, and those that tenants share are read-only here. Name each "
@@ -250,7 +249,8 @@ async def update(request: HttpRequest) -> Response:
 
     An update that searches (WHERE, COPY, MOVE, ADD) is first run by a reader on a copy of the store that is thrown
     away: whatever takes too long or too much memory is stopped there, and never begins to hold up the writer. Only a
-    key with the right 'admin' is trusted to know what it asks for, and saves that time.
+    key with the right 'admin' is trusted to know what it asks for, and saves that time where its update names the
+    graphs that it writes to.
 
     With If-Match it is run only while the store is as it was when ``/update/effect`` returned this ETag.
 
@@ -363,7 +363,7 @@ class _CheckedUpdate:
         graphs: those that it may write to; None: any.
         searches: whether its work has no bound in its own length.
         is_tried: whether it is run on a copy first.
-        may_write_own: whether it can write to graphs of kgrag's own making, which its key may not write to.
+        may_write_own: whether it can write to graphs of kgrag's own making without naming them.
         words: those of its text, in capitals.
     """
 
@@ -399,7 +399,7 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
         key.check_graphs(sorted(stored))
         text = targets.text
     is_trusted = key.rights >= Rights.ADMIN
-    may_write_own = not is_trusted and stored is None and dataset.union
+    may_write_own = stored is None and dataset.union  # who may write to those has to name them
     if not is_trusted:
         dataset.refuse_own(sorted(stored or ()))
     dataset.refuse_catalogue(stored or ())

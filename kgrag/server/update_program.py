@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.store.own_graphs import changed_on_copy
 from kgrag.store.update_effect import difference
-from kgrag.vocab import RDF, Names
+from kgrag.vocab import Names
 
 __all__ = ["effect", "own_graphs"]
 
@@ -31,14 +31,14 @@ def effect(header: Mapping[str, Any], body: bytes, past: ox.Store) -> dict[str, 
         ValueError: it cannot be evaluated.
     """
     present = ox.Store(header["copy"])
-    present.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
+    own = _own_graphs(header, body, past, present)
     found = difference(past, present, names=Names(header["names"]), graphs=header["graphs"]).to_json()
     refused: object = []
     if header["profile"]:
         from kgrag.server.gate_program import refused_by  # an audit takes long to import
 
         refused = refused_by({**header, "text": body.decode()}, past, present)
-    return {**found, "refused": refused, "own": _own_graphs(past, present, Names(header["names"]))}
+    return {**found, "refused": refused, "own": own}
 
 
 def own_graphs(header: Mapping[str, Any], body: bytes, past: ox.Store) -> dict[str, object]:
@@ -54,23 +54,9 @@ def own_graphs(header: Mapping[str, Any], body: bytes, past: ox.Store) -> dict[s
         ValueError: it cannot be evaluated.
     """
     present = ox.Store(header["copy"])
-    present.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
-    return {"own": _own_graphs(past, present, Names(header["names"]))}
+    return {"own": _own_graphs(header, body, past, present)}
 
 
-def _own_graphs(past: ox.Store, present: ox.Store, names: Names) -> list[str]:
-    graphs = {name for store in (past, present) for name in store.named_graphs() if isinstance(name, ox.NamedNode)}
-    return sorted(graph.value for graph in graphs if _is_own(past, graph, names) and _differ(past, present, graph))
-
-
-def _is_own(past: ox.Store, graph: ox.NamedNode, names: Names) -> bool:
-    kinds = (quad.object for quad in past.quads_for_pattern(graph, RDF.type, None, names.catalogue))
-    return names.is_own_graph(graph.value, kinds)
-
-
-def _differ(past: ox.Store, present: ox.Store, graph: ox.NamedNode) -> bool:
-    """Return whether a graph is there in one store only, or has other triples, which both keep in the same order."""
-    if past.contains_named_graph(graph) != present.contains_named_graph(graph):
-        return True
-    both = (store.quads_for_pattern(None, None, None, graph) for store in (past, present))
-    return any(old != new for old, new in zip_longest(*both))
+def _own_graphs(header: Mapping[str, Any], body: bytes, past: ox.Store, present: ox.Store) -> list[str]:
+    base, prefixes = header["base"] or None, header["prefixes"]
+    return changed_on_copy(past, present, body.decode(), names=Names(header["names"]), base=base, prefixes=prefixes)

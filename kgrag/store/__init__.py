@@ -22,6 +22,7 @@ module                 what it does
 ``publishing``         one ``publish``, and the exchange of quads in one atomic step
 ``update_record``      one ``update``, and which graphs it changed
 ``lexical_forms``      literals that the engine rewrites, kept as they were written
+``own_graphs``         which graphs of kgrag's own making an update would change
 ``graph_kinds``        the kinds of named graph, and how many graphs of each a store has
 ``provenance``         activities as statements of the provenance graph
 ``rdf_files``          RDF files to drafts of graphs

@@ -159,7 +159,7 @@ class EmbeddedQuads:
             rewriting.rewrite(self.store, self._folder)
 
     def damage(self) -> list[str]:
-        """Read every block of the store; return what is damaged. Takes 4 s per 100,000 quads."""
+        """Read every block of the store; return what is damaged. Takes 2 s per 100,000 quads."""
         if self._folder is None:
             return verification.damage(self.store)
         another = identity.open_folder(self._folder, read_only=True)  # this one has blocks in memory that it read

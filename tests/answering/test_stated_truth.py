@@ -59,8 +59,42 @@ def said(question, sentence):
         ("Is smoking allowed in the yard?", "Smoking is prohibited in the hall, but it is allowed in the yard.", []),
         ("May bicycles enter the hall?", "No vehicles other than bicycles may enter the yard.", []),
         ("May bicycles enter the yard?", "No vehicles other than bicycles may enter the yard.", ["yes"]),
-        ("Ist der Aufzug in Betrieb?", "Der Aufzug ist außer Betrieb.", []),
+        ("Ist der Aufzug in Betrieb?", "Der Aufzug ist außer Betrieb.", ["nein"]),
     ],
 )
 def test_a_yes_is_earned(question, sentence, expected):
+    assert said(question, sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "expected"),
+    [
+        ("May visitors park in the yard?", "Visitors must not park in the yard.", ["no"]),
+        ("May visitors park in the yard?", "Visitors must not park bicycles in the yard.", []),
+        ("May visitors park in the yard?", "Employees must not park in the yard.", []),
+        ("May visitors park in the yard?", "Visitors must not park in the yard at night.", []),
+        ("Can goods be returned?", "Used goods cannot be returned.", []),
+        ("Can used goods be returned?", "Used goods cannot be returned.", ["no"]),
+        ("May guests use the sauna?", "Guests under 16 must not use the sauna.", []),
+        ("May guests use the sauna at night?", "Guests must not use the sauna.", []),
+        ("Was the boiler repaired in May?", "The boiler was not repaired in April.", []),
+        ("Is overtime paid out?", "Overtime is compensated with time off; it is not paid out.", ["no"]),
+        ("Is VAT included in the prices?", "The prices do not include VAT.", ["no"]),
+        ("Is the deposit refundable?", "The deposit is non-refundable.", ["no"]),
+        ("Is the lift working?", "The lift is out of service until further notice.", ["no"]),
+        ("Is the lift in the annex working?", "The lift in the hall is out of service.", []),
+        ("Is the lift heated?", "The lift is out of service.", []),
+        ("Dürfen Besucher im Hof parken?", "Besucher dürfen nicht im Hof parken.", ["nein"]),
+        ("Dürfen Besucher im Hof parken?", "Mitarbeiter dürfen nicht im Hof parken.", []),
+        ("Dürfen Besucher im Hof parken?", "Besucher dürfen nicht auf den Plätzen des Kuriers parken.", []),
+        (
+            "Les visiteurs peuvent-ils entrer dans la cour ?",
+            "Les visiteurs ne peuvent pas entrer dans la cour.",
+            ["non"],
+        ),
+        ("Les visiteurs peuvent-ils entrer dans la cour ?", "Les enfants ne peuvent pas entrer dans la cour.", []),
+        ("Est-ce que l'ascenseur de la cour fonctionne ?", "L'ascenseur de la cour est hors service.", ["non"]),
+    ],
+)
+def test_a_no_is_earned(question, sentence, expected):
     assert said(question, sentence) == expected

@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from kgrag.answering.reply_words import NO_REPLY
 from kgrag.cli import app
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.methods.passages.method import Passages
@@ -139,3 +140,10 @@ def test_a_graph_that_fails_its_shape_ends_a_build_with_4_whoever_published_it(
     done = run("build", "passages")
     assert done.exit_code == 4
     assert "pending: in quarantine: <urn:edge>: " in done.output
+
+
+def test_an_answer_whose_reply_was_cut_says_so_and_has_the_exit_code_of_a_service(run: Run, service: Limited) -> None:
+    service.limit = 20
+    asked = run("ask", "When is Crop7 sown?")
+    assert (asked.exit_code, asked.stdout.splitlines()[0]) == (3, NO_REPLY)
+    assert "note: The model's reply could not be used: the reply was cut" in asked.stdout

@@ -167,3 +167,19 @@ def test_a_value_beside_what_it_belongs_to_is_the_answer(question, text, said):
     found = answered(question, text)
     assert not found["unknown"], found
     assert said in found["sentences"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language", "lacking"),
+    [
+        ("Wann muss der Filter gewechselt werden?", "Der Filter wird alle zwei Monate gewechselt.", "de", ""),
+        ("Wann ist die Miete zu zahlen?", "Sie ist bis zum 3. Werktag eines Monats zu zahlen.", "de", ""),
+        ("Wann wurde der Filter gewechselt?", "Der Filter wird alle zwei Monate gewechselt.", "de", "date"),
+        ("Wann tagt der Vorstand?", "Der Vorstand tagt im großen Saal.", "de", "date"),
+        ("Quand faut-il remplacer le filtre ?", "Le filtre est remplacé tous les six mois.", "fr", ""),
+        ("Quand se réunit le comité ?", "Le comité se réunit le premier lundi du mois.", "fr", ""),
+        ("Quand le filtre a-t-il été remplacé ?", "Le filtre est remplacé tous les six mois.", "fr", "date"),
+    ],
+)
+def test_what_is_due_again_and_again_needs_no_date(question, text, language, lacking):
+    assert value_lacking_in(question, text, language) == lacking

@@ -110,7 +110,7 @@ def test_a_chunk_whose_reply_refuses_is_pending_with_the_reason_until_a_build_ge
     assert (shown.exit_code, "not rewritten: the reply refuses" in shown.output) == (4, True)
     with KnowledgeBase(tmp_path / "kb", model=ScriptedModel(script)) as kb:
         assert kb.build("sire_rag:rewrite=true").pending == ()
-        assert kb.status() == {"unfinished": {}, "pending": {}, "left_out": {}}
+        assert kb.status() == {"unfinished": {}, "pending": {}, "left_out": {}, "stale": []}
     assert (CliRunner().invoke(app, command).exit_code, CliRunner().invoke(app, command).output) == (
         0,
         "nothing is pending\n",

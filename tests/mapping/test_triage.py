@@ -87,7 +87,7 @@ def test_what_was_left_out_is_named_by_status_and_is_neither_pending_nor_a_fault
 ) -> None:
     line = "18 of 20 chunks were left out by triage (share 0.1)"
     kb.build("og_rag", share=0.1)
-    assert kb.status() == {"unfinished": {}, "pending": {}, "left_out": {"og_rag": line}}
+    assert kb.status() == {"unfinished": {}, "pending": {}, "left_out": {"og_rag": line}, "stale": []}
     assert shacl.validate(kb.store, shacl.graph_shapes()) == []
     monkeypatch.setattr(maintenance_commands, "open_kb", lambda *_, **__: nullcontext(kb))
     done = CliRunner().invoke(app, ["status"])

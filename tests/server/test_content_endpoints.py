@@ -188,6 +188,7 @@ def test_figures_are_those_of_the_python_api(live: Inside, client: Client, comma
     assert client.stats().root == live.kb.stats()
     assert client.stats(method="sire_rag").root == live.kb.stats("sire_rag")
     assert client.status().model_dump() == live.kb.status()
+    assert client.status().stale == []
     assert client.costs().root == live.kb.priced_costs() == []
     assert json.loads(command("stats", "--format", "json")) == live.kb.stats()
     assert command("status") == "nothing is pending\n"

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.server.access_keys import Key, Keys, digest_of
+from kgrag.server.access_keys import Key, Keys, Rights, digest_of
 from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
@@ -38,6 +38,9 @@ REFUSED = {
 }
 SOME = Key("some", digest_of("key-for-some-graphs"), graphs=("http://e.org/o",))
 
+ADMIN = Key("admin", digest_of("key-of-admin"), rights=Rights.ADMIN)
+NAMED = ("a new graph with such a name", "an empty one", "a copy")
+
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
@@ -45,7 +48,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     with KnowledgeBase(folder, settings=Settings(completions="off"), embedder=HashEmbedder()) as kb:
         kb.update('INSERT DATA { GRAPH <http://e.org/d> { <urn:a> <urn:p> "1" } }')
         kb.update(f"INSERT DATA {{ GRAPH <http://e.org/named> {{ <urn:a> <urn:p> <{OWN}> }} }}")
-        with served(kb, AccessRules(Keys(KEY, more=[SOME]))) as inside:
+        with served(kb, AccessRules(Keys(KEY, more=[SOME, ADMIN]))) as inside:
             yield inside
 
 
@@ -79,6 +82,15 @@ def test_a_writer_changes_no_graph_that_kgrag_makes_whatever_names_it(live: Insi
     assert (shown.status_code, done.status_code) == (403, 403), (shown.text, done.text)
     assert shown.json()["detail"] == done.json()["detail"]
     assert {str(quad) for quad in live.kb.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")} == before
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_administrator_has_to_name_the_graphs_of_kgrags_that_are_to_change(live: Inside, case: str) -> None:
+    shown = effect(live, REFUSED[case], "key-of-admin")
+    assert shown.status_code == (200 if case in NAMED else 403), shown.text
+    if case not in NAMED:
+        headers = {**SPARQL, "Authorization": "Bearer key-of-admin"}
+        assert live.client.post("/update", content=REFUSED[case], headers=headers).json() == shown.json()
 
 
 def test_chance_that_names_no_graph_is_allowed(live: Inside) -> None:

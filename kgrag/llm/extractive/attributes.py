@@ -205,6 +205,11 @@ class Attribute:
         shared = max(_MIN_SHARED_LETTERS, shorter - 1)
         return shorter >= shared and stem[:shared] == wanted[:shared]
 
+    @staticmethod
+    def beginning(stem: str) -> str:
+        """Return what is the same of all stems that are alike, for looking them up."""
+        return stem[:_MIN_SHARED_LETTERS]
+
     def active(self, word: str, after: str) -> bool:
         """Return whether a word is a verb whose subject is the value: "created", not followed by "by"."""
         return self.agent and bool(_ACTIVE_VERB.search(word)) and not after.lstrip().startswith("by")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import regex
@@ -27,8 +28,10 @@ from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
 from kgrag.llm.extractive.broken_words import unbroken
+from kgrag.llm.extractive.code_meanings import read_code_meaning
+from kgrag.llm.extractive.contact_values import read_contact
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
-from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
+from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
 from kgrag.llm.extractive.question_languages import (
     asked_in,
@@ -114,13 +117,14 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
+    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
     of_tables = {} if found else read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
     if not found:
         looked_up = any(piece.get("looked_up") for piece in pieces)
-        found = {"unknown": True, "sentences": []} if looked_up else _ranked(asked, texts, nearness)
-        found = answered_by_end(asked, [one.text for one in texts], found, lambda one: _ranked(one, texts, nearness))
+        ranked_for = partial(_ranked, texts=texts, nearness=nearness)
+        found = {"unknown": True, "sentences": []} if looked_up else answered_by_end(asked, texts, ranked_for)
         found = found if counts_stated(asked, found) else without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
@@ -224,7 +228,7 @@ def _by_probability(
     opening = candidates[rows.index(window[0])]
     beside = [row for row in window[1:] if row not in (*first[1:], *further)]
     chosen = [opening, *map(_continuing, beside), *chosen[1:], *(candidates[rows.index(row)] for row in further)]
-    return _answered(_once(chosen)) | {"confidence": stated_confidence(asked, rows[0].sentence, confidence)}
+    return _answered(once(chosen)) | {"confidence": stated_confidence(asked, rows[0].sentence, confidence)}
 
 
 def _in_language(
@@ -255,7 +259,7 @@ def _in_language(
         return _unknown(rows, reason)
     window = sentence_window(asked, rows[0], rows) if term_asked else rows[:1]
     opening = candidates[rows.index(window[0])]
-    return _answered(_once([opening, *map(_continuing, window[1:])]))
+    return _answered(once([opening, *map(_continuing, window[1:])]))
 
 
 def _both_answers(parts: Sequence[str], ranked_for: Callable[[str], _RankedPart]) -> dict[str, Any]:
@@ -270,18 +274,7 @@ def _both_answers(parts: Sequence[str], ranked_for: Callable[[str], _RankedPart]
             return {}
         chosen.append(first)
         stated.append(stated_confidence(part, rows[0].sentence, given))
-    return _answered(_once(chosen)) | {"confidence": min(stated)}
-
-
-def _once(chosen: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates without those whose words those before them have quoted: the lines below a colon."""
-    kept: list[Candidate] = []
-    quoted: set[tuple[int, str]] = set()
-    for candidate in chosen:
-        if not quoted.issuperset(candidate.quotes):
-            kept.append(candidate)
-        quoted.update(candidate.quotes)
-    return kept
+    return _answered(once(chosen)) | {"confidence": min(stated)}
 
 
 def with_value_first(

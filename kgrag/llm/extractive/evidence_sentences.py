@@ -21,7 +21,7 @@ from kgrag.llm.extractive.question_languages import question_language
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
 
-__all__ = ["Candidate", "EvidenceText", "ProseSentence", "read_sentences"]
+__all__ = ["Candidate", "EvidenceText", "ProseSentence", "once", "read_sentences"]
 
 _MAX_SENTENCE_CHARACTERS = 600
 _MAX_LABEL_CHARACTERS = 120
@@ -379,3 +379,14 @@ def _row_text(header: str, row: str) -> str:
 
 def _is_row(line: str) -> bool:
     return " |" in line or line.startswith("|")
+
+
+def once(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates without those whose words those before them have quoted: the lines below a colon."""
+    kept: list[Candidate] = []
+    quoted: set[tuple[int, str]] = set()
+    for candidate in chosen:
+        if not quoted.issuperset(candidate.quotes):
+            kept.append(candidate)
+        quoted.update(candidate.quotes)
+    return kept

@@ -11,7 +11,8 @@ that are found for questions of PopQA, is not here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -86,12 +87,16 @@ _FAR_CHARACTERS, _NEAR_CHARACTERS = 24, 18  # a figure this far behind a cue giv
 
 @dataclass(frozen=True, slots=True)
 class _AnalysedSentence:
-    """A sentence with its mentions, its topic, and the words outside of names: start, end, word and stem."""
+    """A sentence with its mentions, its topic, and the words outside of names: start, end, word and stem.
+
+    ``places`` has the places of words by the beginning of their stem, for each sentence is asked for every attribute.
+    """
 
     text: str
     mentions: tuple[MentionSpan, ...]
     topic: str
     words: tuple[tuple[int, int, str, str], ...]
+    places: Mapping[str, Sequence[int]]
 
 
 def instances(attributes: Iterable[tuple[str, str]], text: str) -> list[tuple[str, str, str]]:
@@ -118,10 +123,12 @@ def _analysed(text: str) -> Iterator[_AnalysedSentence]:
         spans = tuple(mentions(line))
         topic = _topic(line, spans, topic)
         in_mentions = {place for span in spans for place in range(span.start, span.end)}
-        words = [match for match in _WORD.finditer(line) if match.start() not in in_mentions]
-        yield _AnalysedSentence(
-            line, spans, topic, tuple((match.start(), match.end(), match[0], term(match[0])) for match in words)
-        )
+        found = [match for match in _WORD.finditer(line) if match.start() not in in_mentions]
+        words = tuple((match.start(), match.end(), match[0], term(match[0])) for match in found)
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, (*_, stem) in enumerate(words):
+            places[Attribute.beginning(stem)].append(place)
+        yield _AnalysedSentence(line, spans, topic, words, dict(places))
 
 
 def _topic(line: str, spans: Sequence[MentionSpan], before: str) -> str:
@@ -146,9 +153,12 @@ def _stated(sentence: _AnalysedSentence, attribute: Attribute) -> Iterator[tuple
         roles = regex.split(r",\s*(?:and\s+)?|\s+and\s+", _PRAISE.sub("", stated[1])) if stated else []
         yield from ((sentence.topic, role.strip()) for role in roles if _DOES.search(role.strip()))
         return
+    cues = list(_cues(sentence, attribute))
+    if not cues and not (attribute.word and attribute.kind == "name"):
+        return
     fitting = [span for span in sentence.mentions if _can_be_value(span, attribute, sentence.text)]
     has_values = False
-    for start, end, active in _cues(sentence, attribute):
+    for start, end, active in cues:
         values, side = _values(sentence.text, attribute, (start, end), fitting, active=active)
         if values:
             has_values = True
@@ -173,12 +183,11 @@ def _can_be_value(span: MentionSpan, attribute: Attribute, text: str) -> bool:
 def _cues(sentence: _AnalysedSentence, attribute: Attribute) -> Iterator[tuple[int, int, bool]]:
     """Yield start and end of the attribute's cues outside names, and whether each is an active verb."""
     words = sentence.words
-    stems = [stem for *_, stem in words]
     for cue in attribute.cues:
-        for place in range(len(words)):
+        for place in sentence.places.get(attribute.beginning(cue[0]), ()):
             if (
-                attribute.alike(stems[place], cue[0])
-                and (last := _last_of_cue(stems, place, cue, attribute)) is not None
+                attribute.alike(words[place][3], cue[0])
+                and (last := _last_of_cue([stem for *_, stem in words], place, cue, attribute)) is not None
             ):
                 start, end = words[place][0], words[last][1]
                 end = filler.end() if (filler := _FILLER.match(sentence.text, end)) else end

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_languages import language_to_answer_in
 
 __all__ = ["answered_by_end", "asks_kept", "says_end"]
@@ -73,18 +74,18 @@ _WORDS: Mapping[str, _Words] = MappingProxyType(
 
 
 def answered_by_end(
-    asked: str, texts: Sequence[str], found: dict[str, Any], answer: Callable[[str], dict[str, Any]]
+    asked: str, texts: Sequence[EvidenceText], answer: Callable[[str], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return an answer to how long something is kept by when it is deleted, or by another word, where there is none.
+    """Return the reply to a question; to how long something is kept also by when it is deleted, or by another word.
 
     Args:
         asked: the question.
-        texts: those of the evidence.
-        found: the reply to it.
-        answer: returns the reply to another question.
+        texts: the evidence.
+        answer: returns the reply to a question.
     """
-    language = language_to_answer_in(asked, texts)
-    for other in _asked_otherwise(asked, language, texts) if found["unknown"] else ():
+    found, said = answer(asked), [one.text for one in texts]
+    language = language_to_answer_in(asked, said)
+    for other in _asked_otherwise(asked, language, said) if found["unknown"] else ():
         again = answer(other)
         if says_end(" ".join(row["text"] for row in again["sentences"][:1]), language):
             return again

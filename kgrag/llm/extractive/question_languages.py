@@ -193,6 +193,26 @@ _FRENCH = QuestionLanguage(
 _LANGUAGES = MappingProxyType({"de": _GERMAN, "fr": _FRENCH})
 
 
+_PAST = _caseless(
+    r"\b(?:wurden?|war|waren|hatten?|fand(?:en)?|hat|ist\s.*\bge\p{L}+t|a-t-|ont-|a\s+été|fut|était|eu\s+lieu)"
+)
+_RECURS = MappingProxyType(
+    {
+        "de": _caseless(
+            r"\b(?:alle\s+(?:\p{N}|zwei|drei|vier|fünf|sechs|acht|zehn|zwölf)|jede[nrsm]?\b|(?:monat|jähr|halbjähr|vierteljähr"
+            r"|wöchent|täg)lich|(?:\p{N}{1,2}\.|erste[nrs]?|letzte[nrs]?)\s+(?:Werktag|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag"
+            r"|Mittwoch)|(?:nach|vor|innerhalb|binnen)\s+[^.,;]*\b(?:Tage?n?|Wochen?|Monate?n?|Jahre?n?|Stunden?)\b)"
+        ),
+        "fr": _caseless(
+            r"\b(?:(?:tous|toutes)\s+les\b|chaque\b|fois\s+par\b|(?:premier|dernier|deuxième)\s+(?:jour|lundi|mardi|mercredi|jeudi"
+            r"|vendredi|samedi|dimanche)|(?:après|avant|au\s+bout|sous|dans\s+les)\s+[^.,;]*\b(?:jours?|semaines?|mois|ans?|années?"
+            r"|heures?)\b)"
+        ),
+    }
+)
+"""What answers when something is due or happens again and again, without a date."""
+
+
 def question_language(language: str) -> QuestionLanguage | None:
     """Return how questions of a language are read; None for English, and for one of which too little is known."""
     return _LANGUAGES.get(language)
@@ -243,6 +263,8 @@ def value_lacking_in(question: str, text: str, language: str, known: Iterable[st
     rules, kind = question_language(language), asked_in(question, language).kind
     pattern = rules.values.get(kind) if rules else None
     if pattern is None:
+        return ""
+    if kind == "date" and _RECURS[language].search(text) and not _PAST.search(question):
         return ""
     words = set(known)
     return "" if any(found[0].lower() not in words for found in pattern.finditer(text)) else kind

@@ -15,6 +15,7 @@ from typing import Any
 
 import regex
 
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
@@ -114,6 +115,16 @@ _ALSO_ELSEWHERE = word_set(
     outcomes"""
 )
 """Words of studies that a manual has as well."""
+_IN_OFFICES = word_set("survey questionnaire trial women men children participants respondents incidence %")
+"""Words of studies that minutes, policies and notices have as well."""
+_AIM = late_regex(
+    r"\b(?:to (?:assess|examine|determine|evaluate|investigate|explore|study|compare|consider|describe|identify"
+    r"|estimate|illustrate)\b|(?:this|the|present|our|follow.up) study|stud(?:y|ies) (?:was|were|has|have)"
+    r"|(?:was|were) (?:studied|investigated|assessed|examined|evaluated|analy[sz]ed)"
+    r"|we (?:have )?(?:examined|studied|investigated|conducted|assessed|evaluated|compared|analy[sz]ed|shown)"
+    r"|hypothes\w+|research)\b",
+    regex.IGNORECASE,
+)
 _CLOSED = late_regex(
     r"(?:.*[:,.?]\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might)\b",
     regex.IGNORECASE,
@@ -140,7 +151,7 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
         question: as it was asked.
         texts: the evidence, of which the first piece is the study, with the text around it.
     """
-    if not texts or is_fact(texts[0]) or not _is_closed(question):
+    if not texts or is_fact(texts[0]) or not _is_closed(question) or language_of(question) != ENGLISH:
         return {}
     whole = "\n".join((texts[0].before, texts[0].text, texts[0].following))
     if not _is_study(whole):
@@ -165,8 +176,18 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
 
 
 def _is_study(text: str) -> bool:
-    found = {match[0].lower() for match in _STUDY.finditer(text)}
-    return len(found) >= _MIN_STUDY_WORDS or len(found - _ALSO_ELSEWHERE) >= _MIN_WORDS_OF_STUDIES_ALONE
+    """Return whether a text reads like a study: by words of studies alone, or by others and its aim.
+
+    >>> _is_study("A survey shows that 61% want tea. The supplier raises its prices by 4%. The lift is out of order.")
+    False
+    """
+    found = {regex.sub(r"\d%", "%", match[0].lower()) for match in _STUDY.finditer(text)}
+    rare = found - _ALSO_ELSEWHERE
+    if len(found) < _MIN_STUDY_WORDS and len(rare) < _MIN_WORDS_OF_STUDIES_ALONE:
+        return False
+    own = rare - _IN_OFFICES
+    few = len(own) < _MIN_WORDS_OF_STUDIES_ALONE and (len(found) < _MIN_STUDY_WORDS or not own)
+    return not few or _AIM.search(text) is not None
 
 
 def _is_closed(question: str) -> bool:

@@ -268,7 +268,8 @@ def numbers_of(question: str, text: str, language: str) -> list[tuple[int, int]]
     beside, others = [], []
     for match in numbers.finditer(text):
         start, end = match.span()
-        if any(end < at and _is_joined(text[end:at]) for at, _ in spots):
+        between = (_without_share(text[end:at], noun, question) for at, _ in spots if end < at)
+        if any(map(_is_joined, between)):
             beside.append((start, end))
         elif not _counts_another(rules, text, end) and not is_year(text, start, end, language):
             others += [(start, end)] if not spots or _is_behind(spots, text, start) else []
@@ -283,6 +284,13 @@ def _counts_another(rules: _Rules, text: str, end: int) -> bool:
 def _is_behind(spots: Sequence[tuple[int, int]], text: str, at: int) -> bool:
     """Return whether a noun stands before a place in the same clause: "Mitglieder: 46"."""
     return any(end <= at and not _CLAUSE_END.search(text[end:at].replace(":", "")) for _, end in spots)
+
+
+def _without_share(between: str, noun: str, question: str) -> str:
+    """Return what is between a number and a noun without the percentage of what is no count: "2 % Skonto"."""
+    counts = regex.search(r"\bwie\s?viele\b", question, flags=regex.IGNORECASE) or noun.endswith(("s", "x"))
+    share = r"^\s*(?:%|Prozent\b|pour\s+cent\b)\s*(?:d['’]|de\s+)?"
+    return between if counts else regex.sub(share, " ", between)
 
 
 def _is_joined(between: str) -> bool:

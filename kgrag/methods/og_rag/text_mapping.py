@@ -56,7 +56,7 @@ from kgrag.vocab import KG, PROV, XSD, digest, number
 __all__ = ["Extractor", "build_from_text"]
 
 _WINDOWS_PER_REQUEST = 64  # windows whose prompts are in memory at once
-_COMPLETIONS_PER_PUBLISH = 4  # few, because a killed build loses what was paid for and not published
+_COMPLETIONS_PER_PUBLISH = 16  # few, because a killed build without a cache loses what was paid for and not published
 
 
 @dataclass(slots=True)
@@ -151,6 +151,7 @@ class _Extraction:
         self.store, self.model, self.embedder = store, extractor.model, extractor.embedder
         self.workers = extractor.workers
         self.reader = extractor.reader(store)
+        self.slices = mapping.Slices(self.reader.ontology, self.embedder)
         self.tally = Tally()
         self.usage = Usage()
         self.passed = self.total = self.halved = 0
@@ -196,14 +197,14 @@ class _Extraction:
     def _task(self, window: Window) -> Asked:
         whole = documents.document_text(self.store, window.document)
         pieces = [whole[passage.start : passage.end] for passage in window.passages]
-        part = mapping.slice_for(self.reader.ontology, pieces, embedder=self.embedder)
+        shown = self.slices.of(pieces)
         text, title = whole[window.start : window.end], window.passages[0].title
         before = context_before(whole, window.start) if window.start else ""
         prompt = prompting.render(
             PROMPT,
-            schema=mapping.contract(part),
-            ontology=mapping.described(part),
-            slice=part,
+            schema=shown.contract,
+            ontology=shown.described,
+            slice=shown.part,
             title=title if locate(title, f"{before}\n{text}") is None else "",
             before=before,
             text=text,

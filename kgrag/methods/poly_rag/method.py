@@ -304,7 +304,7 @@ class PolyRag:
                 break
             part = part or (answer if known else None)
         if part is not None and answer.unknown:
-            answer = part
+            answer = replace(part, failure=answer.failure)
         explain = (*_explained(asked), *answer.explain)
         sparql = next((found.sparql for found in reversed(asked) if found.hits), asked[-1].sparql if asked else "")
         remarks = [line for found in asked if found.hits for line in found.remarks if line not in answer.text]

@@ -186,7 +186,8 @@ def estimate(
     """
     ontology = mapping.read_ontology(store)
     requests, choice = _requests(store, model, ontology, wanted)
-    plan = Plan(_prompt(request, ontology, embedder) for request in requests)
+    slices = mapping.Slices(ontology, embedder)
+    plan = Plan(_prompt(request, slices) for request in requests)
     return forecast(plan, model), choice
 
 
@@ -238,10 +239,10 @@ def answered(
     Raises:
         ServiceError: the model could not be reached, or refused.
     """
-    waiting = list(requests)
+    waiting, slices = list(requests), mapping.Slices(ontology, embedder)
     while waiting:
         asked, waiting = waiting, []
-        prompts = [_prompt(request, ontology, embedder) for request in asked]
+        prompts = [_prompt(request, slices) for request in asked]
         for index, completion in model.as_completed(prompts):
             request = asked[index]
             if completion.finish in ("length", "prompt_length") and (halves := request.halves()):
@@ -261,19 +262,17 @@ def answered(
                 yield replace(request, paragraphs=read), completion, stated, ""
 
 
-def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
+def _prompt(request: Request, slices: mapping.Slices) -> Prompt:
     texts = [paragraph.text for paragraph in request.paragraphs]
-    part: dict[str, Any] = {"classes": [], "shared": []}
-    if request.instances:
-        part = mapping.slice_for(ontology, texts, embedder=embedder)
-    if part["shared"] and not part["classes"]:
-        thing = {"iri": OWL.Thing.value, "label": "Thing", "comment": "", "above": [], "properties": part["shared"]}
-        part = {"classes": [thing], "shared": part["shared"]}
+    shown = slices.of(texts) if request.instances else mapping.Slice({"classes": [], "shared": []})
+    if (shared := shown.part["shared"]) and not shown.part["classes"]:
+        thing = {"iri": OWL.Thing.value, "label": "Thing", "comment": "", "above": [], "properties": shared}
+        shown = mapping.Slice({"classes": [thing], "shared": shared})
     # The boundary depends on the text, so that no text can contain it and pass for instructions.
     prompt = prompting.render(
         PROMPT,
-        ontology=mapping.described(part),
-        slice=part,
+        ontology=shown.described,
+        slice=shown.part,
         triples=request.triples,
         title=request.paragraphs[0].title,
         before=request.before,

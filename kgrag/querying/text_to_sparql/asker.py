@@ -57,7 +57,7 @@ class FirstQuery:
     """The first query for a question and where it is from, or why there is none.
 
     ``stored`` is the competency question that answers it, when no model could; ``unmatched`` is the part of the refusal
-    that explains why there is none.
+    that explains why there is none; ``is_unusable`` is whether the model replied, and not with one that is whole.
     """
 
     sparql: str = ""
@@ -65,6 +65,7 @@ class FirstQuery:
     stored: Match | None = None
     refusal: str = ""
     unmatched: str = ""
+    is_unusable: bool = False
     usage: Usage = field(default_factory=Usage)
 
 
@@ -122,15 +123,17 @@ class Asker:
             raise InvalidSettings(f"{self.name}: k is {k}. Ask for at least 1 row.")
         first, outcome = self.repaired(question)
         if outcome is None:
-            return self.unknown(question, (first.refusal,), usage=first.usage)
+            unknown = self.unknown(question, (first.refusal,), usage=first.usage)
+            return replace(unknown, failure=first.refusal if first.is_unusable else "")
         story = story_of(first, outcome)
         best = outcome.best
         if not outcome.known:
-            return self.unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
+            unknown = self.unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
+            return replace(unknown, failure=outcome.failure)
         if best.execution is None or best.execution.empty:
             unknown = self.unknown(question, story, usage=outcome.usage)
             why = next(issue.message for issue in best.issues if issue.rule == "empty")
-            return replace(unknown, text=why, sparql=best.sparql)
+            return replace(unknown, text=why, sparql=best.sparql, failure=outcome.failure)
         return self.answer_from_rows(question, first, outcome, k)
 
     def repaired(self, question: str) -> tuple[FirstQuery, Outcome | None]:
@@ -289,7 +292,9 @@ class Asker:
         try:
             return FirstQuery(query_in(structured_output.text_of(completion)), "model", usage=completion.usage)
         except ReplyCut as error:
-            return FirstQuery(refusal=f"The model's query could not be used: {error}", usage=completion.usage)
+            return FirstQuery(
+                refusal=f"The model's query could not be used: {error}", is_unusable=True, usage=completion.usage
+            )
         except ReplyUnusable:
             return FirstQuery(usage=completion.usage)  # without a query the repair asks again
 

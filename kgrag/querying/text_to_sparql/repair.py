@@ -108,13 +108,14 @@ _AFTER = ("execution", "empty", "valueless")
 class Outcome:
     """What became of a question: every version in order, the best one, and what it cost.
 
-    ``stopped`` is why the cycles ended early, "" when they did not.
+    ``stopped`` is why the cycles ended early, "" when they did not; ``failure`` is why a reply could not be used.
     """
 
     versions: tuple[Version, ...]
     cycles: int = 0
     usage: Usage = field(default_factory=Usage)
     stopped: str = ""
+    failure: str = ""
 
     @property
     def best(self) -> Version:
@@ -166,29 +167,29 @@ class Repair:
             ServiceError: the model could not be reached or refused.
         """
         versions = self._assessed(first, origin)
-        base, cycle, asked = versions[-1], 0, set[str]()
+        base, cycle, asked, failure = versions[-1], 0, set[str](), ""
         while not base.answers and cycle < self.cycles and self.model is not None:
             prompt = self._repair_prompt(base, versions)
             if prompt.text in asked:
-                return Outcome(tuple(versions), cycle, usage, "The model had no other query to offer.")
+                return Outcome(tuple(versions), cycle, usage, "The model had no other query to offer.", failure)
             asked.add(prompt.text)
             cycle += 1
             completion = self.model.complete([prompt])[0]
             usage += completion.usage
             try:
-                text = query_in(structured_output.text_of(completion))
+                text, failure = query_in(structured_output.text_of(completion)), ""
             except ReplyCut as error:
                 stopped = f"The model's query of cycle {cycle} could not be used: {error}"
-                return Outcome(tuple(versions), cycle, usage, stopped)
-            except ReplyUnusable:
-                text = ""
+                return Outcome(tuple(versions), cycle, usage, stopped, stopped)
+            except ReplyUnusable as error:
+                text, failure = "", f"The model's query of cycle {cycle} could not be used: {error}"
             if text and _key(text) in {_key(version.sparql) for version in versions}:
                 stopped = f"The model repeated a query in cycle {cycle}, so the repair was stopped."
                 return Outcome(tuple(versions), cycle, usage, stopped)
             tried = self._assessed(text, "repaired", earlier=versions)
             versions += tried
             base = self._next(base, tried[-1])
-        return Outcome(tuple(versions), cycle, usage)
+        return Outcome(tuple(versions), cycle, usage, failure=failure)
 
     def _next(self, base: Version, tried: Version) -> Version:
         """Give what the next cycle starts from: the new version, or the old one where the new one is none."""
