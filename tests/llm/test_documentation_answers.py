@@ -11,7 +11,7 @@ from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import read_question
 from kgrag.llm.extractive.sentence_ranking import FEATURES, RankedSentence, features_of, veto_of
 from kgrag.llm.extractive.stated_counts import states_count
-from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, probability_needed
+from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, probability_needed, subject_lacking
 from kgrag.model import Prompt
 
 CHAPTER = """GLOBAL PARAMETERS
@@ -121,12 +121,12 @@ def test_the_default_of_what_is_between_default_and_is_is_stated():
     assert feature("cue", "What is the default mooring delay?", "Each delay is the mooring's own.") == 0
 
 
-def needed(*rows):
+def needed(*rows, asked="How is it?"):
     """Rows of label, score and cosine, each of a piece of its own, the best first."""
     sentences = [read(f"{label}\n\nRow {at} is one.", at)[0] for at, (label, *_) in enumerate(rows)]
     features = [(0.0,) * (len(FEATURES) - 1) + (cosine,) for _, _, cosine in rows]
     scores = [score for _, score, _ in rows]
-    return probability_needed([RankedSentence(*each) for each in zip(sentences, features, scores, strict=True)])
+    return probability_needed(asked, [RankedSentence(*each) for each in zip(sentences, features, scores, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_words_and_meaning_put_first_needs_less_and_what_is_farther_than_an
 
 def test_what_explains_no_term_needs_the_same():
     row = RankedSentence(read("The ferry is one.")[0], (0.0,) * len(FEATURES), 5.0)
-    assert probability_needed([row]) == MIN_PROBABILITY
+    assert probability_needed("How is it?", [row]) == MIN_PROBABILITY
 
 
 def test_a_word_that_a_page_breaks_is_read_whole_and_quoted_as_it_is():
@@ -190,3 +190,44 @@ def test_a_page_that_a_question_names_is_not_answered_from_another_that_lacks_it
     assert not ask("How are files of an archive encrypted?", pieces[0] | {"title": "archive index"}, pieces[1])[
         "unknown"
     ]
+
+
+def test_what_is_no_option_needs_more_where_one_is_asked_for():
+    rows = [("FERRY", 5.0, 0.6), ("pier", 3.0, 0.5)]
+    assert needed(*rows, asked="Which option of rowd sends mail?") == 0.5
+    assert needed(("-f", 5.0, 0.6), rows[1], asked="Which option of rowd sends mail?") == 0.12
+
+
+@pytest.mark.parametrize(
+    ("question", "lacking"),
+    [
+        ("What is the default of the ferryd option maxpiers?", "maxpiers"),
+        ("What is the default of maxpiers in ferryd?", "maxpiers"),
+        ("What does the maxpiers option do?", "maxpiers"),
+        ("What is the default of the mooring?", ""),
+        ("What does mooring mean in ferryd?", ""),
+        ("What is the default cost delay of automatic work on ferries?", ""),
+    ],
+)
+def test_what_lacks_the_one_word_that_a_question_is_about_is_no_answer(question, lacking):
+    assert subject_lacking(question, read("mooring\n\nThe default is 5 in all ferries.")[0]) == lacking
+
+
+def test_a_line_of_a_list_in_two_columns_begins_with_its_term():
+    page = """   The default keys are:
+
+        %           Split the pane into two, left and right.
+        C-o         Rotate the panes in the window.
+
+        Name        Value       Unit of it"""
+    found = [(one.label, one.text) for one in read(page)]
+    assert ("%", "Split the pane into two, left and right.") in found
+    assert ("C-o", "Rotate the panes in the window.") in found
+    assert all(label != "Name" for label, _ in found)
+    key = ask("Which key splits the pane into two, left and right?", piece(page))
+    assert texts(key)[0] == "%: Split the pane into two, left and right."
+
+
+def test_a_line_that_only_names_a_manual_page_answers_nothing_else():
+    page = "Manual pages:\n\nferryd.conf(5) - Configuration File of the ferry"
+    assert ask("Which command is an alias for interface in ferryd.conf?", piece(page))["unknown"]

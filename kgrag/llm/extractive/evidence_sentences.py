@@ -49,7 +49,11 @@ _GOES_ON = late_regex(r"\s(?:and|or)$")
 _SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
 _CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
 _NUMBERED_LINE = late_regex(r"\s*\p{N}{1,2}[.)]\s")
-_OPTION_WITH_COLON = late_regex(r"(?P<option>-{1,2}[\p{L}\p{N}][^\n:]{0,50}?)\s+:\s+(?=\S)")
+_OPTION_WITH_COLON = late_regex(r"(?P<term>-{1,2}[\p{L}\p{N}][^\n:]{0,50}?)\s+:\s+(?=\S)")
+_TWO_COLUMNS = late_regex(
+    r"(?P<term>[^\s|](?:[^\n|]{0,22}?[^\s|])?) {3,}(?=\p{Lu}\p{Ll}*\s\p{Ll})(?!\S[^\n]* {3}|[^\n]*\|)"
+)
+"""A line of a list in two columns: ``%    Split the pane into two.``"""
 _PROGRAM = late_regex(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -289,11 +293,12 @@ def _lines(body: str) -> list[_Line]:
 def _with_terms(body: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the places of the terms with which a sentence of a rendered page begins, and of the rest of it.
 
-    A term is a short line with one below it that is further in, or what stands before the column of the next line, and
-    an option before a colon that stands by itself: ``-L <name> : change the name``.
+    A term is a short line with one below it that is further in, or what stands before the column of the next line, an
+    option before a colon that stands by itself (``-L <name> : change the name``), and the first of two columns.
     """
-    if (option := _OPTION_WITH_COLON.match(body, start, end)) and not body[:start].rpartition("\n")[2].strip():
-        return [option.span("option"), (option.end(), end)]
+    opens = not body[:start].rpartition("\n")[2].strip()
+    if opens and (found := _OPTION_WITH_COLON.match(body, start, end) or _TWO_COLUMNS.match(body, start, end)):
+        return [found.span("term"), (found.end(), end)]
     first, newline, below = body[start:end].partition("\n")
     indent = len(below) - len(below.lstrip(" "))
     column = start - body.rfind("\n", 0, start) - 1

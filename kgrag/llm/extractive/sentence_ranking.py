@@ -123,6 +123,8 @@ _CALLS_IT = late_regex(
     r"\b(?:called|known\s+as|termed|referred\s+to\s+as)\s+(?:an?\s+|the\s+)?(?P<term>[^,.;:()]{1,60})",
     flags=regex.IGNORECASE,
 )
+_REFERENCE = late_regex(r"[\w.-]+\(\p{N}\p{L}*\)\s+[-–—]\s[^\n]*\Z")
+"""A line that only names a manual page, as lists of links have them: "ntp.conf(5) - Configuration File"."""
 _FRAGMENT = late_regex(
     r"(?:if|when|while|although|because|unless|whether)\s[^,.!?:;]*(?<![\p{Pe}\"'»”])(?:\s*\[\p{N}+\])?",
     flags=regex.IGNORECASE,
@@ -146,7 +148,7 @@ _CUES = tuple(
     for asks, says in (
         (
             r"\bdefaults?\b",
-            r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,3}(?:is|are)\b",
+            r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,5}(?:is|are)\b",
         ),
         (
             r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
@@ -286,6 +288,7 @@ def ranked(
         and not _explains_another(one, veto)
         and not _FRAGMENT.fullmatch(one.text)
         and not others(one)
+        and not (_REFERENCE.match(one.text) and not _ASKS_WHAT_IT_IS.match(kind.text))
     ]
     rows.sort(key=_by_score)
     if nearness is None:
