@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgrag import plugins
 from kgrag.errors import InvalidSettings, StateError, UnknownName
 from kgrag.knowledge_base import services
+from kgrag.knowledge_base.base_folder import refuse_other_folder
 from kgrag.knowledge_base.given_parts import (
     GivenEmbedder,
     GivenModel,
@@ -69,6 +70,8 @@ class Wiring:
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else folder_of(path)
+        if self.path is not None and not read_only:
+            refuse_other_folder(self.path)
         self.settings = settings or read_settings()
         self.read_only = read_only
         self._given_model = given_model(model)
