@@ -128,6 +128,16 @@ def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path
         assert "1 documents" in run("ingest", "docs")[1]
 
 
+@pytest.mark.parametrize("options", [(), ("--erase",)])
+def test_forget_names_other_documents_with_the_same_text(run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("rye", "copy"):
+        (tmp_path / "docs" / f"{name}.txt").write_text("Rye is sown in autumn.")
+    assert "1 with the text of another file" in run("sync", "docs")[1]
+    code, _, err = run("forget", "docs/copy.txt", *options)
+    assert (code, "another document has the same text, and stays: rye" in err) == (0, True), err
+
+
 def test_the_option_kb_may_stand_before_or_behind_the_command(run, tmp_path: Path) -> None:
     assert run("--kb", "a.kb", "init")[0] == 0
     assert run("init", "--kb", "b.kb")[0] == 0

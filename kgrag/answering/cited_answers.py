@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
@@ -72,15 +74,6 @@ class _QuotedSentence:
     computed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """What is asked, and where is looked up what a model wants more of."""
-
-    model: LanguageModel
-    store: TripleStore
-    look_up: LookUp | None
-
-
 def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     question: str,
     hits: Sequence[Hit],
@@ -130,9 +123,8 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             raise
         return replace(unknown, explain=(str(error),))
     if judge.taken == 0:
-        found, evidence, completion = _looked_up(
-            question, hits, evidence, completion, ask=_Asking(model, store, look_up)
-        )
+        again = partial(_asked_again, question, model)
+        found, evidence, completion = _looked_up(hits, evidence, completion, store, look_up, again)
         unknown = replace(unknown, hits=tuple(found))
         judge = _Judge(question, evidence, store, on_sentence)
     sentences, failure = _read_reply(completion)
@@ -157,31 +149,27 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     return hits_used(_known(known, judged, completion), hits)
 
 
-def _asked_again(
-    question: str, hits: Sequence[Hit], first: Sequence[Hit], model: LanguageModel, store: TripleStore
-) -> Completion:
-    """Return the reply to more evidence, of which the model is told what it had before."""
-    return model.complete([_prompt(question, evidence_of(hits, store), first=len(first))])[0]
+def _asked_again(question: str, model: LanguageModel, evidence: Sequence[EvidencePiece], **prompted: Any) -> Completion:
+    """Return the reply to more evidence, or to whole tables."""
+    return model.complete([_prompt(question, evidence, **prompted)])[0]
 
 
 def _looked_up(
-    question: str, hits: Sequence[Hit], evidence: list[EvidencePiece], first: Completion, *, ask: _Asking
+    hits: Sequence[Hit],
+    evidence: list[EvidencePiece],
+    completion: Completion,
+    store: TripleStore,
+    look_up: LookUp | None,
+    ask: Callable[..., Completion],
 ) -> tuple[Sequence[Hit], list[EvidencePiece], Completion]:
     """Return hits, evidence and reply with what a model of rules wants to look up: names, and tables as a whole."""
-    completion, further = first, None
-    if ask.look_up is not None and names_wanted(completion):
-        further = with_looked_up(
-            hits, completion, ask.look_up, lambda more: _asked_again(question, more, hits, ask.model, ask.store)
-        )
+    further, first = None, len(hits)
+    if look_up is not None and names_wanted(completion):
+        further = with_looked_up(hits, completion, look_up, lambda more: ask(evidence_of(more, store), first=first))
     if further is not None:
         hits, completion = further
-        evidence = evidence_of(hits, ask.store)
-    whole = with_tables(
-        evidence,
-        completion,
-        ask.store,
-        lambda pieces: ask.model.complete([_prompt(question, pieces, in_order=True)])[0],
-    )
+        evidence = evidence_of(hits, store)
+    whole = with_tables(evidence, completion, store, lambda pieces: ask(pieces, in_order=True))
     return hits, *(whole or (evidence, completion))
 
 

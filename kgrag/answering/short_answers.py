@@ -15,6 +15,7 @@ from functools import cached_property, partial
 import regex
 
 from kgrag.answering.counted_items import listed
+from kgrag.answering.durations import compound_times
 from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
 from kgrag.answering.stated_truth import stated_truth
@@ -39,6 +40,7 @@ LEAST_CONFIDENCE = 0.2
 """Confidence of a reply from which its sentences have a short answer: of 21 values below it, of 460 development
 questions, one was right, while half of the sentences had the answer somewhere."""
 _MAX_VALUES = 3
+_HOW_LONG = late_regex(r"\bhow (?:long|much time)\b", flags=regex.IGNORECASE)
 _HOW_OFTEN = late_regex(r"\bhow (?:often|frequently)\b", flags=regex.IGNORECASE)
 _MAX_ITEMS = 10  # of a list
 _MAX_TEXT_WORDS = 12
@@ -240,7 +242,7 @@ def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]
     elif asked.kind == "number" and _HOW_OFTEN.search(question):
         yield from (Value("text", found[0]) for found in FREQUENCY.finditer(body))
     elif asked.kind == "number":
-        yield from _numbers(question, body, known)
+        yield from list(compound_times(body) if _HOW_LONG.search(question) else ()) or _numbers(question, body, known)
     elif asked.kind == "place":
         pattern = _BORN if regex.search(r"\bborn\b|\bbirth\b", question) and _BORN.search(body) else _PLACE
         yield from (

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.durations import compound_times
 from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
@@ -62,6 +63,7 @@ _DATE = late_regex(
     flags=regex.IGNORECASE,
 )
 _VERSION = late_regex(r"\b[Vv]ersion\s+\p{N}+(?:\.\p{N}+)*|\p{N}+(?:\.\p{N}+)+")
+_HOW_LONG = late_regex(r"\bwie\s+lange\b|\bcombien\s+de\s+temps\b|\bdurée\b", flags=regex.IGNORECASE)
 _TITLED = late_regex(
     r"\b(?:Herrn?|Frau|M\.|Mme|Mlle|Monsieur|Madame|(?:Dr|Prof|Dipl)\.)(?:\s?(?:Dr|Prof|\p{Ll}{1,5})\.)*(?:-Ing\.)?\s+"
     r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+(?:von|van|zu|de|du|le))?(?:\s+\p{Lu}[\p{L}'’-]+)*)"
@@ -96,6 +98,8 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
         yield from (Value("text", found[0]) for found in _new(_VERSION, question, sentence))
     elif kind == "person":
         yield from (Value("text", name) for name in _persons(question, sentence, language))
+    elif kind == "number" and _HOW_LONG.search(question) and (times := list(compound_times(sentence))):
+        yield from times
     elif kind == "number":
         yield from map(_number, _numbers(question, sentence, language))
 

@@ -22,8 +22,8 @@ from kgrag.ports import TripleStore
 
 __all__ = ["MOST_CHUNKS", "with_tables"]
 
-MOST_CHUNKS = 3000
-"""Chunks of a document that are read for its tables, at most: some 15,000 rows of eight cells."""
+MOST_CHUNKS = 1000
+"""Chunks of a document that are read for its tables, at most: some 5,000 rows of eight cells, which take seconds."""
 _MAX_DOCUMENTS = 3
 _MAX_ROWS_APART = 1
 """Characters between two chunks of one table: the end of a line."""

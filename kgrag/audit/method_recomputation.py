@@ -15,7 +15,7 @@ from kgrag.audit.step_input import Row
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.text.sentences import entity_key
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, local_name
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, local_name, words_of
 
 __all__ = ["MethodGraphs"]
 
@@ -208,8 +208,9 @@ class MethodGraphs:
         labels = [each.one(RDFS.label) for each in described if each is not None and RDFS.label in each.values]
         if len(labels) < len(ends):
             yield fault(node, RDFS.label, "speaks of something that has no name in its graph")
-        # a name is kept in the form that came first, so that texts of one graph may differ in case
-        elif entity_key(node.one(KG.text)) != entity_key(" ".join(labels)):
+        # a name is kept in the form that came first, so that texts of one graph may differ in case, and a relation
+        # without the marks around it that its text has ("'s essay was in", "- born")
+        elif words_of(entity_key(node.one(KG.text))) != words_of(entity_key(" ".join(labels))):
             yield fault(node, KG.text, "has a text that is not the names of its ends", node.one(KG.text))
 
     def _proposals(self, graph: StatedGraph) -> Iterator[Row]:

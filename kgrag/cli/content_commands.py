@@ -44,6 +44,7 @@ _MAX_LINES_SHOWN = 20
 _ACCEPTED = "broken, and accepted"
 _COMES_BACK = "the file is still there, and comes back with the next ingest or sync of its folder"
 _ANSWER_WENT = "a kept answer went with what it cites"
+_SAME_TEXT = "another document has the same text, and stays"
 _MOVED_SOURCE = "{1}, the folder of the source '{0}' (if it is elsewhere now: kgrag sources --move {0} --to FOLDER)"
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
@@ -395,9 +396,9 @@ def forget(
 
         def erase_here() -> None:
             with open_kb(kb) as opened:
-                files = _files_of(opened, names, every=every)
+                stays = _staying(opened, names, every=every)
                 done = opened.erase(*names, every=every)
-                _some(files, _COMES_BACK)
+                _name_staying(*stays)
                 print_erasure(done)
 
         def erase_there(client: Client) -> None:
@@ -409,9 +410,9 @@ def forget(
 
     def forget_here() -> None:
         with open_kb(kb) as opened:
-            files = _files_of(opened, names, every=every)
+            stays = _staying(opened, names, every=every)
             done = opened.forget(*names, every=every)
-        _some(files, _COMES_BACK)
+        _name_staying(*stays)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
             [
@@ -428,11 +429,17 @@ def forget(
     through(server, forget_here, forget_there)
 
 
-def _files_of(opened: KnowledgeBase, names: Sequence[str], *, every: bool) -> list[str]:
-    """Return the files of the documents that are about to be forgotten."""
-    from kgrag.knowledge_base.forgetting import files_of  # loads what other commands do not need
+def _staying(opened: KnowledgeBase, names: Sequence[str], *, every: bool) -> tuple[list[str], list[str]]:
+    """Return the files of the documents that are about to be forgotten, and the other documents with their text."""
+    from kgrag.knowledge_base.forgetting import files_of, with_same_text  # loads what other commands do not need
 
-    return [file for name in names for file in files_of(opened.store, name, every=every)]
+    files = [file for name in names for file in files_of(opened.store, name, every=every)]
+    return files, [other for name in names for other in with_same_text(opened.store, name, every=every)]
+
+
+def _name_staying(files: Sequence[str], others: Sequence[str]) -> None:
+    _some(files, _COMES_BACK)
+    _some(others, _SAME_TEXT)
 
 
 def _end_forget(done: Sequence[Mapping[str, Any]]) -> None:

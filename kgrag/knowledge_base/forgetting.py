@@ -36,7 +36,7 @@ from kgrag.text import documents
 from kgrag.text.readers.sources import place
 from kgrag.vocab import KG
 
-__all__ = ["Forgotten", "files_of", "finish", "forget", "named", "to_forget"]
+__all__ = ["Forgotten", "files_of", "finish", "forget", "named", "to_forget", "with_same_text"]
 
 _DOCUMENTS_PER_STEP = 1000
 _IRIS_PER_QUERY = 500
@@ -92,6 +92,16 @@ def files_of(store: TripleStore, name: str, *, every: bool = False) -> list[str]
     """
     located = _rows(store, "documents/locations_of", "documents", named(store, name, every=every), catalogue=True)
     return sorted({file for _, location in located if Path(file := location.partition("#")[0]).is_file()})
+
+
+def with_same_text(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
+    """Return the titles (else IRIs) of other documents with the text of those of a name: forgetting leaves them.
+
+    Arguments and errors are those of ``named``.
+    """
+    going = [ox.NamedNode(document) for document in named(store, name, every=every)]
+    rows = store.select(queries.bind("documents/same_text", documents=going)).values()
+    return [title or other for other, title in rows]
 
 
 def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:

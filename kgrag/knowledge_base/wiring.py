@@ -97,9 +97,11 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import document_sources, erasure, intake
+        from kgrag.knowledge_base import document_sources, erasure, intake, waiting_uploads
 
         try:
+            if self.path is not None and (uploads := waiting_uploads.warning(self.path)):
+                _LOG.warning(uploads)
             if erasure.intended(self.path):
                 _LOG.warning("finishing what was cut short: an erasure")
                 erased = erasure.resume(self)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag import prompting
-from kgrag.answering.cited_answers import PROMPT, UNKNOWN, answer
+from kgrag.answering.cited_answers import PROMPT, answer
+from kgrag.answering.reply_words import UNKNOWN
 from kgrag.errors import ServiceUnavailable, UnsupportedTask
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.model import Chunk, Completion, Document, Hit, Span

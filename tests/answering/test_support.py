@@ -5,8 +5,9 @@ import json
 import pytest
 
 from kgrag import KnowledgeBase, shacl
-from kgrag.answering.cited_answers import PROMPT, UNKNOWN, answer, with_unsupported
+from kgrag.answering.cited_answers import PROMPT, answer, with_unsupported
 from kgrag.answering.json_forms import answer_json
+from kgrag.answering.reply_words import UNKNOWN
 from kgrag.answering.support import Ground, unsupported
 from kgrag.cli.printing import answer_text
 from kgrag.model import Answer, Chunk, Document, Hit, Span

@@ -47,6 +47,9 @@ Pataugeoire | 6 | 0,35 | non"""
         ("Wie viele Weine sind bio?", WINES, "Weine", "1"),
         ("Wie viele Weine gibt es?", WINES, "Weine", "3"),
         ("Wie hoch ist der Bestand an Weinen insgesamt?", WINES, "Weine", "3411 Flaschen"),
+        ("Which direct pump is the heaviest?", PUMPS, "Pumps", "VX 9"),
+        ("Which pump in stock is the lightest?", PUMPS, "Pumps", "VX 5"),
+        ("Welcher Riesling ist der billigste?", WINES, "Weine", "Mühlhang"),
         ("Combien de bassins sont surveillés ?", POOLS, "Bassins", "2"),
         ("Combien de bassins ont une profondeur de plus de 1,5 m ?", POOLS, "Bassins", "1"),
         ("Quelle est la longueur totale des bassins ?", POOLS, "Bassins", "74 m"),
@@ -69,6 +72,10 @@ def test_rows_are_counted_and_columns_summed_up(question, text, title, expected)
         ("How many kilograms are there?", PUMPS, "Pumps"),
         ("How many orders were placed by Oak Motors?", ORDERS, "Orders"),
         ("What is the total of the drives?", PUMPS, "Pumps"),
+        ("Which valve is the heaviest?", PUMPS, "Pumps"),
+        ("Which colour does the HP 12 have?", PUMPS, "Pumps"),
+        ("How many drivers have a direct pump?", PUMPS, "Pumps"),
+        ("Wie viele Fahrer gibt es?", WINES, "Fahrzeuge"),
         ("What is the total amount of the refunds?", ORDERS, "Orders"),
         ("What is the total price of the pumps in stock?", PUMPS.replace("€870", "on request"), "Pumps"),
         ("What is the total weight of the pumps?", PUMPS.replace("32.5", ""), "Pumps"),
@@ -78,6 +85,18 @@ def test_rows_are_counted_and_columns_summed_up(question, text, title, expected)
 )
 def test_nothing_is_counted_where_a_word_or_a_cell_is_not_clear(question, text, title):
     assert value(ask(question, text, title=title)) == "unknown"
+
+
+def test_the_name_of_a_row_is_in_a_column_that_has_another_in_each():
+    text = """Halle: Ost; Maschine: Drehbank; Baujahr: 2014
+Halle: West; Maschine: Bandsäge; Baujahr: 2008
+Halle: West; Maschine: Presse; Baujahr: 2021"""
+    assert value(ask("Welche ist die älteste Maschine?", text, title="Maschinenpark")) == "Bandsäge"
+
+
+def test_a_question_in_german_is_no_study_that_says_yes():
+    text = "Methods and results: 60% of 120 patients (p < 0.01) in the randomized trial. Conclusion: it is effective."
+    assert not ask("In welcher Halle steht die Presse?", text, title="Study").get("values")
 
 
 def test_a_row_that_sums_up_others_is_not_counted():

@@ -276,3 +276,22 @@ def test_a_sample_goes_when_no_graph_states_it_any_more_and_stays_as_long_as_one
     assert samples_of(store) == ["000", "005", "006"]
     store.publish([graph(4, ox.Triple(term("t"), term("name"), ox.Literal("0")))])
     assert samples_of(store) == ["0", "000", "005"]
+
+
+def test_many_new_properties_are_followed_by_as_many_queries_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def queries_of(*triples: ox.Triple) -> int:
+        store = OxigraphStore.open(None)
+        store.publish([graph(0, PLAIN)])
+        data_profile.profile_of(store)
+        store.publish([graph(1, *triples)])
+        select = OxigraphStore.select
+        with monkeypatch.context() as patch:
+            patch.setattr(OxigraphStore, "select", lambda store, query: asked.append(query) or select(store, query))
+            asked.clear()
+            data_profile.profile_of(store)
+        return len(asked)
+
+    many = [ox.Triple(term("t"), term(f"property{at}"), ox.Literal(str(at))) for at in range(40)]
+    assert queries_of(*many) == queries_of(many[0])

@@ -15,6 +15,7 @@ from typing import Any
 
 import regex
 
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
@@ -150,7 +151,7 @@ def read_findings(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any
         question: as it was asked.
         texts: the evidence, of which the first piece is the study, with the text around it.
     """
-    if not texts or is_fact(texts[0]) or not _is_closed(question):
+    if not texts or is_fact(texts[0]) or not _is_closed(question) or language_of(question) != ENGLISH:
         return {}
     whole = "\n".join((texts[0].before, texts[0].text, texts[0].following))
     if not _is_study(whole):

@@ -10,7 +10,7 @@ nothing where two cells fit equally well and differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import regex
@@ -31,10 +31,11 @@ from kgrag.llm.extractive.table_cells import (
     terms_shared_around,
     truth_asked,
 )
-from kgrag.llm.extractive.table_columns import AMOUNT, WholeTable, figure, is_day
+from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, figure, is_day
 from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Table, joined_tables, lacks_header, read_tables, tables_in_order
+from kgrag.llm.extractive.table_selections import of_values
 from kgrag.text.hidden_sheets import HIDDEN
 
 __all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
@@ -119,9 +120,10 @@ def _compares_rows(asked: TableQuestion) -> bool:
 
 
 def _may_answer(asked: TableQuestion, table: Table) -> bool:
-    """Return whether a part of a table has a label, title or heading with a word of a question."""
+    """Return whether a part of a table has a word of a question in a label, title, heading or cell."""
     labels = frozenset(one for label in table.labels for one in Cell(label, "", table.language).label_terms)
-    near = [one for one in asked.terms if asked.has(one, labels | table.terms_around)]
+    cells = frozenset[str]().union(*(row.terms for row in table.rows))
+    near = [one for one in asked.terms if one in cells or asked.has(one, labels | table.terms_around)]
     return bool(near) or any(asked.means(one) for one in labels)
 
 
@@ -156,7 +158,9 @@ def _why_no_cell(question: str, quotes: Sequence[str], texts: Sequence[EvidenceT
         named = anchor(asked, row, rarity(table))[1]
         if not named or not is_about(asked, table, row):
             return "No row of the table has what the question names."
-        if asked.asked.kind in _OF_A_VALUE or asked.synonyms or _ASKS_FOR_ATTRIBUTE.match(asked.text):
+        labels = frozenset(one for label in table.labels for one in Cell(label, "", table.language).label_terms)
+        is_of_none = not all(asked.has(one, labels | table.terms_around) for one in noun_asked_for(asked))
+        if is_of_none or asked.asked.kind in _OF_A_VALUE or asked.synonyms or _ASKS_FOR_ATTRIBUTE.match(asked.text):
             return "No column of the table is what the question asks for."
     return ""
 
@@ -211,32 +215,62 @@ def _is_counted(asked: TableQuestion, found: FoundCell) -> bool:
 
 def _extreme(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
     """Return the row with the largest or smallest figure of the column asked about; of whole tables only."""
-    found = []
-    noun = noun_asked_for(asked)
-    for table in tables:
-        name_at = name_column(asked, table.first)
-        columns = [column for column in table.columns if column.label != table.first.labels[name_at]]
-        fits = [(asked.label_fit(column.head.label_terms, frozenset()), column) for column in columns]
-        fit, column = max(fits, key=lambda one: one[0], default=(0.0, None))
-        if fit and column is not None and len(table.rows) > 1 and is_about(asked, table.first, table.rows[0][1]):
-            labels = frozenset(one for each in table.columns for one in each.head.label_terms)
-            is_meant = any(asked.has(one, labels | table.first.terms_around) for one in noun)
-            is_seen = HIDDEN not in table.first.around
-            found.append(
-                ((is_meant, is_seen, fit + 0.1 * terms_shared_around(asked, table.first)), table, column, name_at)
-            )
-    found.sort(key=lambda one: one[0], reverse=True)
-    if not found or (len(found) > 1 and found[1][0] == found[0][0]):
+    found = [one for table in tables if (one := _compared(asked, table)) is not None]
+    found.sort(key=lambda one: one.rank, reverse=True)
+    if not found or (len(found) > 1 and found[1].rank == found[0].rank):
         return {}
-    _, table, column, name_at = found[0]
-    figures = [(value, at) for at, value in enumerate(column.figures) if value is not None]
+    table, column = found[0].table, found[0].column
+    figures = [(value, at) for at in found[0].rows if column.figures and (value := column.figures[at]) is not None]
     figures.sort(key=lambda one: one[0], reverse=asked.words.most.search(asked.text) is not None)
-    if len(figures) < 2 or figures[0][0] == figures[1][0]:
+    if not figures or (len(figures) > 1 and figures[0][0] == figures[1][0]):
         return {}
     part, row = table.rows[figures[0][1]]
-    name = row.cells[name_at]
-    value = next(cell for cell in row.cells if cell.label == column.label)
-    return _reply(asked, FoundCell(part, row, value, 0.0, name=name.text), shown=name)
+    cells = {cell.label: cell for cell in row.cells}
+    if (name := cells.get(found[0].names)) is None or not name.text:
+        return {}
+    return _reply(asked, FoundCell(part, row, cells[column.label], 0.0, name=name.text), shown=name)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A column whose figures are compared, in which rows; the label of their names; how well the table fits."""
+
+    table: WholeTable
+    column: Column
+    rows: Sequence[int]
+    names: str
+    rank: tuple[bool, float]
+
+
+def _names_of_rows(asked: TableQuestion, table: WholeTable) -> str:
+    """Return the label of the column that names the rows: the one asked for, else one with another text in each row."""
+    label = table.first.labels[name_column(asked, table.first)]
+    if noun_asked_for(asked) and any(
+        asked.has(one, Cell(label, "", asked.language).label_terms) for one in asked.terms
+    ):
+        return label
+    naming = [column for column in table.columns if column.names_rows]
+    said = [column for column in naming if any(asked.is_same(one, column.head.label_terms) for one in asked.terms)]
+    if any(column.label == label for column in naming) and not said:
+        return label
+    return next((column.label for column in (*said, *naming)), label)
+
+
+def _compared(asked: TableQuestion, table: WholeTable) -> _Compared | None:
+    """Return the column of a table that a question for an extreme asks about; None where it has none."""
+    names = _names_of_rows(asked, table)
+    columns = [each for each in table.columns if each.label != names and each.is_of_figures]
+    fits = [(asked.label_fit(column.head.label_terms, frozenset()), column) for column in columns]
+    fit, column = max(fits, key=lambda one: one[0], default=(0.0, None))
+    if not fit or column is None or len(table.rows) < 2 or not is_about(asked, table.first, table.rows[0][1]):
+        return None
+    chosen = of_values(asked, table, asked.terms - column.head.label_terms)
+    labels = frozenset(one for each in table.columns for one in each.head.label_terms)
+    known = labels | table.first.terms_around | asked.words.vague | (chosen.used if chosen else frozenset())
+    if chosen is None or not all(asked.has(one, known) for one in noun_asked_for(asked)):
+        return None  # "Which engineer": of the table, nobody is one
+    is_seen = HIDDEN not in table.first.around
+    return _Compared(table, column, chosen.rows, names, (is_seen, fit + 0.1 * terms_shared_around(asked, table.first)))
 
 
 def _reply(asked: TableQuestion, found: FoundCell, shown: Cell | None = None) -> dict[str, Any]:

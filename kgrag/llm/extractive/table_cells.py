@@ -35,6 +35,8 @@ _MAX_LEFT = 1
 _MIN_COVERED = 0.55
 _MAX_ROWS_NAMED = 4
 _MAX_NAME_COLUMN = 3
+_NAMES_AT = 2
+"""Columns from the first on whose cells may be names."""
 _WEIGHT_OF_SHARE = 2.0
 _DATED = late_regex(
     r"\b\p{N}{4}\b|\p{N}[:.]\p{N}{2}|\p{N}{1,2}[./-]\p{N}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b"
@@ -82,7 +84,7 @@ def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
             if cell in cells:
                 continue
             fit = asked.label_fit(cell.label_terms, known)
-            is_name = at == names_at and _asks_for_the_name(asked, row, cells, names_at)
+            is_name = at == names_at and _asks_for_the_name(asked, table, row, cells, names_at)
             fit = max(fit, 0.5) if is_name else fit
             if fit and (is_name or _is_of_kind(asked, cell)):
                 share = _share(asked, table, [*cells, cell])
@@ -150,7 +152,7 @@ def anchor(asked: TableQuestion, row: Row, shares: Mapping[str, float]) -> tuple
             continue
         whole = cell.terms <= asked.terms or _lists_one(cell, asked)
         distinct = any(shares[one] > 0.99 for one in said)
-        if whole or (distinct and at < 2 and not _other_names(cell, asked)):
+        if whole or (distinct and at < _NAMES_AT and not _other_names(cell, asked)):
             cells.append(cell)
             strength += sum(shares[one] for one in said) + (0.5 if whole else 0.0)
     return strength, cells
@@ -209,13 +211,19 @@ def noun_asked_for(asked: TableQuestion) -> list[str]:
     return terms(which["noun"], asked.language)[:1] if which else []
 
 
-def _asks_for_the_name(asked: TableQuestion, row: Row, cells: Sequence[Cell], at: int) -> bool:
-    """Return whether a question asks which row it is, by something else than its name."""
+def _asks_for_the_name(asked: TableQuestion, table: Table, row: Row, cells: Sequence[Cell], at: int) -> bool:
+    """Return whether a question asks which row it is, by something else than its name.
+
+    "Which colour does the lorry have?" does not, where nothing is said of colours.
+    """
     asks = asked.words.which.search(asked.text) or asked.words.who.match(asked.text)
     is_named = any(cell.label_terms & asked.words.name_labels for cell in cells) or (
         cells and row.cells[0] in cells and at
     )
-    return row.cells[at] not in cells and asks is not None and not is_named
+    labels = frozenset(one for label in table.labels for one in Cell(label, "", table.language).label_terms)
+    noun = [one for one in noun_asked_for(asked) if not asked.has(one, labels | table.terms_around)]
+    is_other = bool(noun) and any(_figure(cell.text) is None for cell in row.cells[:_NAMES_AT] if cell in cells)
+    return row.cells[at] not in cells and asks is not None and not is_named and not is_other
 
 
 def is_about(asked: TableQuestion, table: Table, row: Row, left_out: int = _MAX_LEFT) -> bool:

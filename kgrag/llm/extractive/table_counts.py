@@ -99,7 +99,11 @@ def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
         return None
     nouns = subjects(asked)
     labels = [(column, column.head.label_terms) for column in table.columns]
-    named = [column for column, own in labels if own and all(asked.has(one, nouns) for one in own)]
+    named = [
+        column
+        for column, own in labels
+        if own and all(any(asked.is_same(noun, [one]) for noun in nouns) for one in own)
+    ]
     if any(column.figures for column in named):
         return None  # "How many seats": a sum, or the figure of one row
     rows = selected(asked, table)
@@ -123,10 +127,14 @@ def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
     return _Result(table, rows, _fit(asked, table), f"{text}.", str(count))
 
 
+def _is_counted(asked: TableQuestion, label: str, nouns: frozenset[str]) -> bool:
+    return any(asked.is_same(noun, [label]) for noun in nouns)
+
+
 def _is_about(asked: TableQuestion, table: WholeTable, nouns: frozenset[str], named: Sequence[Column]) -> bool:
     """Return whether the rows of a table are what is counted: by a label, its title or a value of them."""
     known = frozenset[str]().union(asked.words.rows, *table.cell_terms.values())
-    return bool(named) or any(asked.has(one, table.first.terms_around) or one in known for one in nouns)
+    return bool(named) or any(asked.is_same(one, table.first.terms_around) or one in known for one in nouns)
 
 
 def _condition_on(column: Column, rows: Selection) -> bool:

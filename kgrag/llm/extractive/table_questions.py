@@ -69,6 +69,24 @@ class TableQuestion:
         """Return whether a stem is like one of some."""
         return any(self.alike(one, other) for other in among)
 
+    @cached_property
+    def _agents(self) -> frozenset[str]:
+        """Terms of German words for who does something: the "fahr" of "Fahrer" is not that of "Fahrzeug"."""
+        words = self.text.split() if self.language == "de" else []
+        agents = [word for word in words if word.casefold().endswith(("er", "ern", "erin", "erinnen"))]
+        return frozenset(terms(" ".join(agents), self.language))
+
+    def is_same(self, one: str, among: Iterable[str]) -> bool:
+        """Return whether a term of the question is one of some, or in German part of the same compound."""
+        others = set(among)
+        if one in others or self.language != "de" or one in self._agents:
+            return one in others
+        return any(
+            min(len(one), len(other)) >= _MIN_SHARED_BEHIND
+            and (one.endswith(other) or other.endswith(one) or other.startswith(one))
+            for other in others
+        )
+
     @property
     def is_extreme(self) -> bool:
         """Whether it asks for the largest or smallest of something."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import regex
 
@@ -33,6 +33,12 @@ _MAX_HEADER_CHARACTERS = 400
 _MAX_CAPTION_CHARACTERS = 80
 
 
+@lru_cache(maxsize=16_384)
+def _terms_of(text: str, language: str) -> frozenset[str]:
+    """Return the terms of a cell; many cells of a table have the same text."""
+    return frozenset(terms(text, language))
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell: the label of its column as it is written, and its text, "" where it states nothing.
@@ -53,12 +59,12 @@ class Cell:
     @cached_property
     def label_terms(self) -> frozenset[str]:
         """Terms of the label without its unit."""
-        return frozenset(terms(words_of(_IN_BRACKETS.sub("", self.label)), self.language))
+        return _terms_of(words_of(_IN_BRACKETS.sub("", self.label)), self.language)
 
     @cached_property
     def terms(self) -> frozenset[str]:
         """Terms of the text."""
-        return frozenset(terms(self.text, self.language))
+        return _terms_of(self.text, self.language)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, decimal_mark, figure
 from kgrag.llm.extractive.table_questions import TableQuestion
 
-__all__ = ["Selection", "same_unit", "selected", "subjects"]
+__all__ = ["Selection", "of_values", "selected", "subjects"]
 
 _UNIT_FORMS = (
     "€ eur euro euros",
@@ -38,6 +38,7 @@ _UNIT_FORMS = (
     "min minute minutes minuten",
     "mi mile miles",
 )
+_UNITS = frozenset(form for forms in _UNIT_FORMS for form in forms.split())
 _UNIT = r"(?P<unit>%|°\s?C|\p{Sc}|[\p{L}][\p{L}²³]*(?:/\p{L}+[²³]?)?)?"
 _WORD = late_regex(r"[\p{L}\p{M}\p{N}'’-]+")
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
@@ -95,7 +96,7 @@ class _Comparison:
         }[self.sign]
 
 
-def same_unit(one: str, other: str) -> bool:
+def _same_unit(one: str, other: str) -> bool:
     """Return whether two words are forms of one unit: "kg", "kilos"."""
     first, second = one.casefold().replace(" ", ""), other.casefold().replace(" ", "")
     return first == second or any({first, second} <= set(forms.split()) for forms in _UNIT_FORMS)
@@ -138,6 +139,15 @@ def selected(asked: TableQuestion, table: WholeTable, target: Column | None = No
     return found if not _unexplained(asked, table, said - found.used, found.columns) else None
 
 
+def of_values(asked: TableQuestion, table: WholeTable, among: frozenset[str]) -> Selection | None:
+    """Return the rows with the values, and a yes, that terms of a question name; None where it is not clear which."""
+    found = Selection(list(range(len(table.rows))))
+    if not _by_values(asked, table, set(among), found):
+        return None
+    _by_truths(asked, table, set(among), found)
+    return found
+
+
 def _comparisons(asked: TableQuestion, table: WholeTable) -> tuple[list[_Comparison], str]:
     """Return what figures are compared with, and the question without it."""
     found, rest = [], asked.text
@@ -146,8 +156,8 @@ def _comparisons(asked: TableQuestion, table: WholeTable) -> tuple[list[_Compari
         pattern = rf"(?:{words.pattern})\s+(?P<sign>[€$£])?\s*(?P<amount>{AMOUNT.pattern})\s*{_UNIT}"
         while match := regex.search(pattern, rest, regex.IGNORECASE):
             unit = match["sign"] or match["unit"] or ""
-            is_unit = any(same_unit(unit, column.unit) for column in table.columns if column.unit)
-            is_unit = is_unit or any(unit.casefold() in forms.split() for forms in _UNIT_FORMS)
+            is_unit = any(_same_unit(unit, column.unit) for column in table.columns if column.unit)
+            is_unit = is_unit or (unit.casefold() in _UNITS and not _is_in_label(asked, table, unit))
             end = match.end() if is_unit or not match["unit"] else match.start("unit")
             amount = figure(match["amount"], mark)
             if amount is None:
@@ -157,12 +167,18 @@ def _comparisons(asked: TableQuestion, table: WholeTable) -> tuple[list[_Compari
     return found, rest
 
 
+def _is_in_label(asked: TableQuestion, table: WholeTable, unit: str) -> bool:
+    """Return whether a unit is what a column is called: the hours of "Hours per week"."""
+    labels = frozenset(one for column in table.columns for one in column.head.label_terms)
+    return any(one in labels for one in terms(unit, asked.language))
+
+
 def _compare(asked: TableQuestion, table: WholeTable, one: _Comparison, said: set[str], found: Selection) -> bool:
     """Keep the rows for which a comparison holds; False where it is not clear with which column."""
     fits = [(asked.label_fit(each.head.label_terms, frozenset()), each) for each in table.columns if each.is_of_figures]
     named = [(fit, column) for fit, column in fits if fit > 0]
     if one.unit:
-        of_unit = [(fit, column) for fit, column in fits if column.unit and same_unit(one.unit, column.unit)]
+        of_unit = [(fit, column) for fit, column in fits if column.unit and _same_unit(one.unit, column.unit)]
         named = (
             [each for each in of_unit if each in named]
             or (of_unit if not named else [])
@@ -276,12 +292,13 @@ def _unexplained(asked: TableQuestion, table: WholeTable, left: set[str], column
     own = [(column, column.head.label_terms) for column in others if column.head.label_terms]
     labels = frozenset[str]().union(*(one for _, one in own))
     of_names = frozenset[str]().union(*(label for column, label in own if column.names_rows))
-    if any(not column.names_rows and all(asked.has(one, left - nouns) for one in label) for column, label in own):
+    if any(column.figures and all(asked.has(one, left - nouns) for one in label) for column, label in own):
         return True
     for one in left:
-        is_counted = one in nouns and (asked.has(one, labels) or one in asked.words.rows)
-        is_counted = is_counted or asked.has(one, of_names)
-        said = asked.has(one, around) or one in asked.words.vague or one in asked.words.rows
+        is_counted = one in nouns and (asked.is_same(one, labels) or one in asked.words.rows)
+        is_counted = is_counted or asked.is_same(one, of_names)
+        said = asked.is_same(one, around) or one in asked.words.vague or one in asked.words.rows
+        said = said or (one not in nouns and asked.has(one, around))
         if not is_counted and (one in cells or not said):
             return True
     return False

@@ -135,6 +135,7 @@ _ENGLISH = TableWords(
                 "price cost fee rate fare",
             ),
             (r"\bhow much (?:is|are)\b", "price cost fee rate fare"),
+            (r"\b(?:earns?|paid)\b", "salary wage pay income"),
             (r"\b(?:tall(?:er|est)?|high)\b", "height head"),
             (r"\bhigh\b.*\blift\b", "head lift"),
             (r"\bhow long (?:is|are|was|were)\b|\blong(?:er|est)\b", "length duration time"),
@@ -207,7 +208,8 @@ _ENGLISH = TableWords(
     until=_caseless(r"\b(?:until|till)\b"),
     vague_words=(
         "come get go need want buy find euros dollars use offer open list contain include exist total sum average mean "
-        "altogether combine overall together all exactly number amount there different run own operate keep sell make"
+        "altogether combine overall together all exactly number amount there different run own operate keep "
+        "sell make work member take reach"
     ),
     row_words="row entry line record table sheet spreadsheet file list",
     naming="name product item title model description designation type",
@@ -223,6 +225,7 @@ _GERMAN = TableWords(
                 r"\b(?:kost\p{L}*|gekostet|teuer\p{L}*|teure\p{L}*|billig\p{L}*|günstig\p{L}*|preis\p{L}*)\b",
                 "preis kosten gebühr tarif",
             ),
+            (r"\bverdien\p{L}*\b", "gehalt lohn verdienst"),
             (r"\b(?:hoch|höher|höchst\p{L}*|niedrig\p{L}*)\b", "höhe"),
             (r"\b(?:lang|lange|länger|längst\p{L}*|kurz|kürz\p{L}*)\b", "länge dauer"),
             (r"\bdauer\p{L}*\b", "dauer"),
@@ -273,7 +276,7 @@ _GERMAN = TableWords(
     vague_words=(
         "gibt geben kommt kommen liegt liegen steht stehen hat haben kostet kosten gehört heißt heißen enthält "
         "enthalten insgesamt zusammen summe durchschnittlich durchschnitt mittelwert mittel aufgeführt aufgelistet "
-        "gelistet anzahl euro wurde verschiedene beträgt genau gehören hoch"
+        "gelistet anzahl euro wurde verschiedene beträgt genau gehören hoch arbeiten arbeitet"
     ),
     row_words="zeile zeilen eintrag einträge datensätze tabelle liste datei",
     naming="name produkt artikel titel modell bezeichnung beschreibung typ",
@@ -293,6 +296,7 @@ _FRENCH = TableWords(
         (
             (r"\b(?:p[èe]s\p{L}+|lourd\p{L}*|lég(?:er|ère)s?)\b", "poids masse"),
             (r"\b(?:coût\p{L}*|ch(?:er|ère)s?|prix|tarifs?)\b", "prix tarif coût"),
+            (r"\bgagne(?:nt)?\b", "salaire traitement revenu"),
             (r"\b(?:hauts?|hautes?|bas|basse)\b", "hauteur altitude"),
             (r"\b(?:longs?|longues?|courte?s?)\b", "longueur durée"),
             (r"\b(?:dure(?:nt)?|combien de temps)\b", "durée"),
@@ -332,7 +336,8 @@ _FRENCH = TableWords(
     until=_caseless(r"\bjusqu"),
     vague_words=(
         "a ont est coûte coûtent total totale tout somme ensemble moyenne moyen figurent listés compte comptent trouve "
-        "trouvent existe existent contient euros exactement nombre différents proposées vient viennent temps"
+        "trouvent existe existent contient euros exactement nombre différents proposées vient viennent temps "
+        "travaille travaillent"
     ),
     row_words="ligne lignes entrée entrées enregistrements tableau table liste fichier",
     naming="nom produit article titre modèle désignation description type",

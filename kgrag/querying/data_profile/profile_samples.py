@@ -9,14 +9,14 @@ Queries read: ``profile/stated``, ``profile/values``.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.model import Term
+from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.store.graph_kinds import fact_kinds
 
@@ -27,6 +27,7 @@ Samples = tuple[ox.NamedNode | ox.Literal, ...]
 
 _SAMPLES_PER_PROPERTY = 3
 _MAX_SAMPLE_CHARACTERS = 80
+_PARTS_PER_QUERY = 50
 
 
 def first_values(triples: Iterable[ox.Triple]) -> dict[str, Samples]:
@@ -57,20 +58,20 @@ def followed_values(
     """
     left_out = store.names.competency_questions
     found = dict(before)
-    gone: dict[str, set[ox.NamedNode | ox.Literal]] = defaultdict(set)
+    gone: dict[tuple[str, ox.NamedNode | ox.Literal], None] = {}
     for quad in removed:
-        value = quad.object
-        if isinstance(value, ox.NamedNode | ox.Literal) and _cut(value) in found.get(quad.predicate.value, ()):
-            gone[quad.predicate.value].add(value)
-    again = {name for name, values in gone.items() if not _are_stated(store, name, values)} | (names - found.keys())
+        name, value = quad.predicate.value, quad.object
+        if isinstance(value, ox.NamedNode | ox.Literal) and _cut(value) in found.get(name, ()):
+            gone[name, value] = None
+    again = _unstated(store, list(gone)) | (names - found.keys())
     for quad in added:
         name = quad.predicate.value
         if name not in again and quad.graph_name != left_out:
             found[name] = _with(found.get(name, ()), quad.object)
-    return found | {name: _read(store, name) for name in again & names}
+    return found | _read(store, again & names)
 
 
-def _with(samples: Samples, value: Term) -> Samples:
+def _with(samples: Samples, value: Term | None) -> Samples:
     """Return samples with a value among them, if it comes before one of them; else the same tuple."""
     if not isinstance(value, ox.NamedNode | ox.Literal):
         return samples
@@ -87,19 +88,26 @@ def _cut(value: ox.NamedNode | ox.Literal) -> ox.NamedNode | ox.Literal:
     return ox.Literal(f"{value.value[: _MAX_SAMPLE_CHARACTERS - 1]}…")
 
 
-def _are_stated(store: TripleStore, name: str, values: Collection[ox.NamedNode | ox.Literal]) -> bool:
-    """Return whether each of some values is still one of a property's."""
-    candidates = sorted(values, key=str)
-    asked = queries.bind("profile/stated", **_facts(store), property=ox.NamedNode(name), candidates=candidates)
-    return len(store.select(asked)) == len(candidates)
+def _unstated(store: TripleStore, stated: Sequence[tuple[str, ox.NamedNode | ox.Literal]]) -> set[str]:
+    """Return the properties that no longer have each of some values."""
+    left = Counter(name for name, _ in stated)
+    for first in range(0, len(stated), _PARTS_PER_QUERY):
+        some = stated[first : first + _PARTS_PER_QUERY]
+        properties, candidates = [ox.NamedNode(name) for name, _ in some], [value for _, value in some]
+        asked = queries.bind("profile/stated", **_facts(store), properties=properties, candidates=candidates)
+        left.subtract(plain(name) for name, _ in store.select(asked))
+    return {name for name, count in left.items() if count}
 
 
-def _read(store: TripleStore, name: str) -> Samples:
-    """Return the samples of a property, from all its values."""
-    samples: Samples = ()
-    for (value,) in store.select(queries.bind("profile/values", **_facts(store), property=ox.NamedNode(name))):
-        samples = samples if value is None else _with(samples, value)
-    return samples
+def _read(store: TripleStore, names: AbstractSet[str]) -> dict[str, Samples]:
+    """Return property -> its samples, from all values of some properties."""
+    found: dict[str, Samples] = dict.fromkeys(names, ())
+    nodes = [ox.NamedNode(name) for name in sorted(names)]
+    for first in range(0, len(nodes), _PARTS_PER_QUERY):
+        some = nodes[first : first + _PARTS_PER_QUERY]
+        for name, value in store.select(queries.bind("profile/values", **_facts(store), properties=some)):
+            found[plain(name)] = _with(found[plain(name)], value)
+    return found
 
 
 def _facts(store: TripleStore) -> dict[str, object]:

@@ -121,7 +121,7 @@ async def job(request: Request) -> Response:
 def _found(request: Request) -> Job:
     found = state_of(request).jobs.find(request.path_params["id"])
     if found is None:
-        raise Problem(404, "there is no such job, or it is long over.")
+        raise Problem(404, "there is no such job; it is long over, or of a server before this one.")
     return found
 
 
