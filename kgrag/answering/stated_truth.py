@@ -16,7 +16,7 @@ import regex
 
 from kgrag.answering.asked_clauses import asked_clause
 from kgrag.answering.denied_whole import denies_all
-from kgrag.answering.opposite_words import in_words_of, is_refused, times_allowed
+from kgrag.answering.opposite_words import in_words_of, outcome, times_allowed
 from kgrag.answering.unstated_matters import is_other_duty, is_unstated
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
@@ -122,7 +122,8 @@ _RULES = MappingProxyType(
         ),
         "fr": _Rules(
             _caseless(
-                r"\b(?:ne\s|n['’])(?:\p{L}+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible)\b"
+                r"\b(?:ne\s|n['’])(?:[\p{L}'’]+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible|ni)\b"
+                r"|\A\W*pas\s"
             ),
             denial=r"\bpas|\bplus|\bjamais",
             bans="interdit|interdite?s?|interdisent|interdire|interdiction|défendue?s?|défend|proscrite?s?|proscrire"
@@ -196,8 +197,13 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
     if {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
         return False if _is_out_of_service(question, sentence, context, language) else None
     asked = set(terms(question, language)) - set(terms(rules.words, language))
-    if (matter := is_refused(question, sentence, language)) is not None:
-        return False if asked <= set(terms(f"{matter} {context}", language)) else None
+    if proposal := outcome(question, sentence, language):
+        stated = set(terms(f"{proposal.matter} {context} {sentence}", language))
+        return (
+            proposal.truth
+            if asked <= stated | set(terms(in_words_of(question, sentence, language), language))
+            else None
+        )
     if is_unstated(question, asked, sentence, language):
         return None
     agrees = times_allowed(question, sentence, language)
@@ -211,6 +217,8 @@ def _of_exceptions(question: str, sentence: str, context: str, language: str) ->
     rules = _RULES[language]
     asked = set(terms(question, language)) - set(terms(rules.words, language))
     excepted = None if rules.excepts.search(question) else rules.excepts.search(sentence)
+    if excepted and not excepted["behind"].strip():  # "in den Räumen jedoch nicht"
+        excepted = None
     if excepted is None:
         return _of_asked_clause(question, sentence, asked, context, language)
     main = f"{sentence[: excepted.start()]} {sentence[excepted.end() :]}"
