@@ -66,13 +66,31 @@ _IS_PAST = late_regex(
     r"\b(?:was|were|did|had|used\s+to|war|waren|kostete|betrug|galt|hatte|était|étaient|coûtait|avait|valait)\b",
     flags=regex.IGNORECASE,
 )
+_ASKS_AFTER = late_regex(
+    r"\b(?:nach\s+(?:der|dem|ablauf|ende)|after\s+(?:the|its)|après\s+l[ae'’])\b", flags=regex.IGNORECASE
+)
+_AFTERWARDS = late_regex(
+    r"\b(?:danach|anschließend|afterwards?|thereafter|ensuite|par\s+la\s+suite)\b", flags=regex.IGNORECASE
+)
+_ASKS_MONEY = late_regex(
+    r"\bhow\s+much\s+(?:is|are|was|were|does|do|did)\b|\b(?:prices?|costs?|fees?|fares?|rent|deposit|budget|allowance)\b"
+    r"|\bwie\s+teuer\b|\bkoste(?:n|te?n?)\b|\b\p{L}*(?:preis|gebühr|miete|kaution|beitrag|betrag|eintritt|gutschrift)e?s?\b"
+    r"|\bcoût(?:e|ent|ait|aient)\b|\b(?:prix|tarif|loyer|cotisation|prime|caution|montant|indemnité)\b",
+    flags=regex.IGNORECASE,
+)
+_CURRENCY = r"(?:[£$€¥]|(?:EUR|GBP|USD|CHF|euros?|pounds?|pence|dollars?|cents?|francs?|Franken)\b)"
+_SUM_BEHIND = late_regex(
+    rf"\s*(?:(?:hundred|thousand|million|billion|Millionen|millions?)\s+)?{_CURRENCY}", flags=regex.IGNORECASE
+)
+_CURRENCY_IN = late_regex(_CURRENCY, flags=regex.IGNORECASE)
+_SUM_BEFORE = late_regex(rf"{_CURRENCY}\s*$", flags=regex.IGNORECASE)
 _GROUP = (
     r"(?:(?:the|an?|all|de[rmn]|die|das|eine[nrm]?|le|la|les|un|une)\s+|l['’])?"
     r"(?P<group>[\p{L}\p{N}][\p{L}\p{N}'’-]*(?:\s+[\p{L}\p{N}-]+)??)"
 )
 _QUALIFIER = late_regex(
     rf"\b(?:for|in|at|with|after|on|under|für|bei|beim|mit|zum|zur|nach|pour|à|chez|avec|après)\s+{_GROUP}"
-    r"(?=\s*\?*\s*$|\s+(?:in|at|on|for|per|pro|par|cost|get|receive|is|are|gibt|zu|ist|gewartet|as|of|from|since)\b)",
+    r"(?=\s*\?*\s*$|\s+(?:in|at|on|for|per|pro|par|cost|get|receive|do|does|did|can|is|are|gibt|zu|ist|gewartet|as|of|from|since)\b)",
     flags=regex.IGNORECASE,
 )
 _NUMBER = late_regex(r"(?<![\p{L}\p{N}.,-])\p{N}+(?:[.,]\p{N}+)*")
@@ -125,7 +143,7 @@ def values_of_part(
     """
     kept = _of_difference(question, text, values)
     if len(values) > 1 and kept:
-        kept = _of_change(question, text, kept)
+        kept = _of_change(question, text, _of_money(question, text, kept))
     parts = _parts(text, values, language)
     if len(parts) < 2 or not kept:
         return kept
@@ -149,6 +167,21 @@ def _of_difference(question: str, text: str, values: Sequence[Value]) -> list[Va
     return [one for one in values if asks == is_difference(one)]
 
 
+def _of_money(question: str, text: str, values: Sequence[Value]) -> list[Value]:
+    """Return the sums of money among values, for a question for one; all for another, or where there is none."""
+
+    def is_sum(value: Value) -> bool:
+        return any(
+            _SUM_BEFORE.search(text[:at])
+            or _CURRENCY_IN.search(value.text)
+            or _SUM_BEHIND.match(text, at + len(value.text))
+            for at in _spots(value.text, text)
+        )
+
+    sums = [one for one in values if is_sum(one)] if _ASKS_MONEY.search(question) else []
+    return sums or list(values)
+
+
 def _of_change(question: str, text: str, values: Sequence[Value]) -> list[Value]:
     """Return of "raised from 62 to 68" the value before or after it, by the time that a question asks about."""
     if not _CHANGED.search(text):
@@ -167,6 +200,10 @@ def _of_change(question: str, text: str, values: Sequence[Value]) -> list[Value]
 
 def _of_time(question: str, text: str, parts: Sequence[_Part]) -> list[_Part]:
     """Return the parts of the time that a question asks about, of a sentence that tells what was before and is now."""
+    if _ASKS_AFTER.search(question) and (
+        after := [part for part in parts if _AFTERWARDS.search(text[part.start : part.end])]
+    ):
+        return after
     past = [part for part in parts if _PAST.search(text[part.start : part.end])]
     since = [part for part in parts if part not in past and _SINCE.search(text[part.start : part.end])]
     asks_since = _SINCE.search(question) is not None
@@ -196,7 +233,8 @@ def _parts(text: str, values: Sequence[Value], language: str) -> list[_Part]:
 def _part(text: str, start: int, stop: int, spots: dict[int, Value], language: str) -> _Part:
     here = sorted(at for at in spots if start <= at < stop)
     first, last = here[0], here[-1] + len(spots[here[-1]].text)
-    before, behind = (frozenset(terms(said, language)) for said in (text[start:first], text[last:stop]))
+    said = " ".join((*(spots[at].text for at in here), text[last:stop]))  # a unit may be what is counted
+    before, behind = frozenset(terms(text[start:first], language)), frozenset(terms(said, language))
     return _Part(start, stop, before, behind, tuple(spots[at] for at in here))
 
 
@@ -206,18 +244,24 @@ def _told(question: str, text: str, parts: Sequence[_Part], language: str, aroun
         return ()
     asked = set(terms(question, language))
     groups = {term for match in _QUALIFIER.finditer(question) for term in terms(match["group"], language)}
+    groups |= {term for number in _NUMBER.findall(question) for term in terms(number, language)}
     first, is_hit = parts[0], False
     for wanted in (groups, asked):
-        hits = [wanted & (part.behind if part is first else part.own) for part in parts]
+        hits = [wanted & (part.behind if part is first else part.own - first.before) for part in parts]
         shared = set.intersection(*hits)
         counts = [len(hit - shared) for hit in hits]
         is_hit = is_hit or any(counts)
-        if max(counts) and counts.count(max(counts)) == 1:
-            part = parts[counts.index(max(counts))]
-            return () if _is_of_another(part, parts, asked) else [part]
+        best = [part for part, count in zip(parts, counts, strict=True) if count and count == max(counts)]
+        if len(best) > 1 and not asked & first.before:  # the verb of the first part is that of the others too
+            best = [part for part in best if part is not first and part.before & wanted]
+        if len(best) == 1:
+            return () if _is_of_another(best[0], parts, asked) else best
     if is_hit:
         return ()
-    lead = all(part.before or text[: part.start].rstrip().endswith(";") for part in parts[1:])
+    lead = all(
+        part.before or text[: part.start].rstrip().endswith(";") or _AFTERWARDS.search(text[part.start : part.end])
+        for part in parts[1:]
+    )
     return [first] if lead and asked & first.before else (parts if language == ENGLISH else ())
 
 

@@ -18,6 +18,8 @@ from kgrag.answering.counted_items import listed
 from kgrag.answering.durations import compound_times
 from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
+from kgrag.answering.opposite_things import is_opposite
+from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.answering.value_clauses import lacks_period, values_with
 from kgrag.answering.values_in_language import values_in
@@ -69,6 +71,11 @@ _UNIT = late_regex(
 )
 """A measure, or things counted: a plural. "Three growing zones" are no "three growing"."""
 _LIST_MARK = late_regex(r"(?:^|\n)\s*\(?\p{N}{1,3}[.)](?=\s)|\(\p{N}\)(?=\s+\p{Lu})")
+_ONE = late_regex(
+    r"\b(?:the|this|that|each|every|another|other|old|new|first|last|next|only|\p{L}{2,}(?:er|est))\s+(?P<one>one)\b",
+    flags=regex.IGNORECASE,
+)
+"""Stands for a thing: "the old one"."""
 _DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
 _NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
 """What stands before the number of a name ("LT 11") or of a day."""
@@ -138,7 +145,8 @@ class _Cited:
         if not colon or not self.quotes:
             return self.text
         first = self.quotes[0][1]
-        is_heading = first.startswith(label) and "\n" in first[len(label) :].partition(rest[:1])[0]
+        heading = r"\s+".join(map(regex.escape, label.split()))
+        is_heading = regex.match(rf"{heading}[ \t]*\n", first) is not None
         return rest if is_heading or (len(self.quotes) > 1 and places(label, first)) else self.text
 
 
@@ -168,7 +176,7 @@ def short_answers(
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
     language = language or language_to_answer_in(question, sentences)
-    if lacks_period(question, language, [*sentences, *headings]):
+    if lacks_period(question, language, [*sentences, *headings]) or is_opposite(question, [*sentences[:1], *headings]):
         return ()
     if language != ENGLISH:
         return _in_language(question, cited, language, " ".join(headings))
@@ -252,6 +260,8 @@ def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]
     elif asked.kind == "person":
         by = [found.start() for found in regex.finditer(r"\bby\s+(?=\p{Lu})", body)]
         names = [found for found in _new(_NAME.finditer(body), known) if " " in found[0].strip()]
+        told = persons_asked(question, body, [found.span() for found in names])
+        names = [found for found in names if found.span() in told]
         names.sort(key=lambda found: (not any(0 <= found.start() - at <= 3 for at in by), found.start()))
         yield from (Value("text", found[0].rstrip(".")) for found in names[:1])
     else:
@@ -363,6 +373,7 @@ def _no_amounts(body: str) -> list[tuple[int, int]]:
     spans = [match.span() for match in _DATE.finditer(body) if not match["y2"]]
     spans += [match.span() for pattern in (_LIST_MARK, _DAY) for match in pattern.finditer(body)]
     spans += [match.span("year") for match in _YEAR.finditer(body)]
+    spans += [match.span("one") for match in _ONE.finditer(body)]
     spans += [(match.end(), match.end() + 1) for match in _NAMED_NUMBER.finditer(body)]
     return spans
 

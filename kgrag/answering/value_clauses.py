@@ -147,9 +147,13 @@ _PERIODS = (
     ),
 )
 """Years, quarters, and what something is counted or paid by, with the keys of what is named in several ways."""
-_HAS_NUMBER = late_regex(r"\p{N}")
+_HAS_NUMBER = late_regex(
+    r"\p{N}|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|(?:ein|zwei|drei|vier|fünf|sechs)(?:mal)?|sieben|acht"
+    r"|neun|zehn|deux|trois|quatre|cinq|sept|huit|neuf|dix)\b",
+    flags=regex.I,
+)
 _FINITE = late_regex(
-    r"\b(?:is|are|was|were|has|have|had|will|ist|sind|war|waren|hat|haben|wird|werden|wurden?|est|sont|était|a|ont)\b",
+    r"\b(?:is|are|was|were|has|have|had|will|ist|sind|war|waren|hat|haben|wird|werden|wurden?|est|sont|était|ont)\b",
     flags=regex.I,
 )
 _ASKS_TIME = late_regex(r"\bà\s+quelle\s+heure\b|\bum\s+wie\s?viel\s+uhr\b|\b(?:at|by)\s+what\s+time\b", flags=regex.I)

@@ -13,6 +13,7 @@ import regex
 
 from kgrag.answering.durations import compound_times
 from kgrag.answering.numbered_places import numbered_places
+from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
@@ -105,12 +106,14 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
 
 
 def _persons(question: str, sentence: str, language: str) -> list[str]:
-    """Return the one person of a sentence: the name behind a title, or of French, whose nouns are small, any name."""
+    """Return the one person asked for: the name behind a title, or of French, whose nouns are small, any name."""
     patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
     for pattern in patterns:
-        found = dict.fromkeys(one["name"] for one in pattern.finditer(sentence) if one["name"] not in question)
-        if found:
-            return list(found) if len(found) == 1 else []
+        names = [one for one in pattern.finditer(sentence) if one["name"] not in question]
+        if names:
+            told = persons_asked(question, sentence, [one.span("name") for one in names], language)
+            found = list(dict.fromkeys(one["name"] for one in names if one.span("name") in told))
+            return found if len(found) == 1 else []
     return []
 
 
@@ -122,6 +125,7 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
     """Return the numbers that may be asked for: beside what is counted, with a currency, in the clause of the thing."""
     if counted_noun(question, language):
         places = sorted({*numbers_of(question, sentence, language), *_left_out(sentence)})
+        places = [(at, end) for at, end in places if not regex.search(rf"\b{sentence[at:end]}\b", question)]
         return [found for place in places for found in _read_at(sentence, *place)]
     days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
     days += numbered_places(sentence, question)

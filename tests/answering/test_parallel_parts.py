@@ -26,10 +26,84 @@ def texts(
 @pytest.mark.parametrize(
     ("language", "question", "sentence", "expected"),
     [
-        ("fr", "Quelle est la prime à Grenoble ?", _PAY, []),
+        ("fr", "Quelle est la prime à Grenoble ?", _PAY, ["40 euros"]),
+        (
+            "en",
+            "How many passengers can the Heron carry?",
+            "The Heron carries 310 passengers and 48 cars.",
+            ["310 passengers"],
+        ),
+        ("en", "How many cars can the Heron carry?", "The Heron carries 310 passengers and 48 cars.", ["48 cars"]),
+        (
+            "en",
+            "How much does a single ticket cost?",
+            "A single ticket costs $14.50, a return ticket $25.00; until September the single ticket cost $13.00.",
+            ["14.50"],
+        ),
+        (
+            "de",
+            "Nach wie vielen Stunden ist das Band der HS 350 zu wechseln?",
+            "Das Band der HS 350 ist nach 40 Stunden zu wechseln, das der HS 450 nach 60 Stunden.",
+            ["40 Stunden"],
+        ),
+        (
+            "de",
+            "Mit wie viel Euro wird das Essen bezuschusst?",
+            "Das Jobticket wird mit 25 EUR bezuschusst, das Essen mit 3,50 EUR.",
+            ["3,50 EUR"],
+        ),
+        (
+            "de",
+            "Wie lang ist die Frist nach der Probezeit?",
+            "Während der Probezeit beträgt die Frist 2 Wochen, danach 4 Wochen.",
+            ["4 Wochen"],
+        ),
+        (
+            "en",
+            "How many people are in the software team?",
+            "Ann leads the software team of seven people, Bob the hardware team of five.",
+            ["seven"],
+        ),
+        (
+            "en",
+            "How much is the entry fee for children?",
+            "The entry fee is £3 for adults; children under 12 go free.",
+            [],
+        ),
+        (
+            "de",
+            "Wie hoch ist der Gesamtpreis brutto?",
+            "Der Gesamtpreis beträgt 1.238,40 EUR netto, mit 19 % Umsatzsteuer 1.473,70 EUR brutto.",
+            ["1.473,70 EUR"],
+        ),
+        (
+            "en",
+            "How often are the windows cleaned?",
+            "The stairs are cleaned twice a week, the windows once a year.",
+            ["once a year"],
+        ),
+        ("de", "Wie viele Personen können die HS 350 tragen?", "Die HS 350 können drei Personen tragen.", ["drei"]),
         ("fr", "Combien coûte la prime à Grenoble ?", _PAY, ["40 euros"]),
         ("fr", "Combien coûte la prime à Lyon ?", _PAY, ["50 euros"]),
         ("fr", "Combien coûte la prime à Paris ?", _PAY, []),
+        (
+            "de",
+            "Nach wie vielen Stunden ist das Band der HS 450 zu wechseln?",
+            "Das Band der HS 350 ist nach 40 Stunden zu wechseln, das der HS 450 nach 60 Stunden.",
+            ["60 Stunden"],
+        ),
+        (
+            "de",
+            "Wie lang ist die Frist während der Probezeit?",
+            "Während der Probezeit beträgt die Frist 2 Wochen, danach 4 Wochen.",
+            ["2 Wochen"],
+        ),
+        (
+            "en",
+            "How many keys for the archive does the tenant receive?",
+            "The tenant receives six keys for the front door and two for the archive.",
+            ["two"],
+        ),
         ("de", "Wie viele Schlüssel gibt es für das Hoftor?", _KEYS, ["drei"]),
         ("de", "Wie viele Schlüssel gibt es für die Haustür?", _KEYS, ["acht"]),
         ("en", "How much is deducted for lunch?", _MEALS, ["12"]),
@@ -90,6 +164,7 @@ def test_the_number_of_a_heading_is_no_value(
 ) -> None:
     assert texts(question, f"{label}: {sentence}", language, f"{label}\n\n{sentence}") == expected
     assert texts(question, f"{label}: {sentence}", language) == expected
+    assert texts(question, f"Rules {label}: {sentence}", language, f"Rules\n{label}\n{sentence}") == expected
 
 
 @pytest.mark.parametrize(
