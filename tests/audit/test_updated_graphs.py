@@ -31,9 +31,10 @@ def said(kb: KnowledgeBase) -> list[str]:
 def test_an_answer_that_an_update_falsified_is_named(kb: KnowledgeBase, update: str) -> None:
     assert said(kb) == []
     (graph,) = {row[0] for row in kb.query("SELECT ?g { GRAPH ?g { ?a a kg:Answer } }").values()}
-    kb.update(PREFIXES + (update.format(graph) if update is BY_NAME else update))
+    by_name = update is BY_NAME
+    kb.update(PREFIXES + (update.format(graph) if by_name else update), own_graphs=not by_name)
     kb.update(
-        "DELETE { GRAPH ?g { ?s <urn:p> 1 } } INSERT { GRAPH ?g { ?s <urn:p> 2 } } WHERE { GRAPH ?g { ?s ?p 1 } }"
+        "DELETE { GRAPH ?g { ?s <urn:p> 1 } } INSERT { GRAPH ?g { ?s <urn:p> 2 } } WHERE { GRAPH ?g { ?s <urn:p> 1 } }"
     )
     (message,) = said(kb)
     assert f"{graph} (kg:AnswerGraph) was changed by the SPARQL update that is change" in message
