@@ -349,7 +349,7 @@ def test_the_demo_ends_in_cited_answers_and_one_honest_unknown(run) -> None:
     code, out, err = run("demo")
     assert code == 0, err
     assert out.count("[1]") >= 4
-    assert "does not carry an answer" in out
+    assert out.count("does not carry an answer") == 1
 
 
 def test_the_demo_asks_every_method() -> None:
