@@ -16,6 +16,7 @@ import regex
 
 from kgrag.answering.counted_items import listed
 from kgrag.answering.durations import compound_times
+from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.answering.value_clauses import lacks_period, values_with
@@ -134,7 +135,11 @@ class _Cited:
     def body(self) -> str:
         """The sentence without the term that it explains."""
         label, colon, rest = self.text.partition(": ")
-        return rest if colon and len(self.quotes) > 1 and places(label, self.quotes[0][1]) else self.text
+        if not colon or not self.quotes:
+            return self.text
+        first = self.quotes[0][1]
+        is_heading = first.startswith(label) and "\n" in first[len(label) :].partition(rest[:1])[0]
+        return rest if is_heading or (len(self.quotes) > 1 and places(label, first)) else self.text
 
 
 def short_answers(
@@ -166,20 +171,23 @@ def short_answers(
     if lacks_period(question, language, [*sentences, *headings]):
         return ()
     if language != ENGLISH:
-        return _in_language(question, cited, language)
-    asked = asked_for(question)
+        return _in_language(question, cited, language, " ".join(headings))
+    asked, around = asked_for(question), " ".join(headings)
     if cited and asked.kind == "boolean":
         return _truth(question, cited, headings)
-    return _choice(question, asked, cited, headings) if asked.kind == "choice" else _cut_out(question, asked, cited)
+    return (
+        _choice(question, asked, cited, headings)
+        if asked.kind == "choice"
+        else _cut_out(question, asked, cited, around)
+    )
 
 
-def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple[Value, ...]:
+def _in_language(question: str, cited: Sequence[_Cited], language: str, around: str) -> tuple[Value, ...]:
     """Return the first value in the first sentence that has one; whether something is so only the first one says."""
     kind = asked_in(question, language).kind
+    cut = partial(values_in, question, language=language)
     for sentence in cited:
-        for value in values_with(
-            question, sentence.body, language, kind, partial(values_in, question, language=language)
-        ):
+        for value in values_with(question, sentence.body, language, kind, cut, around):
             if value.kind == "boolean":
                 return (replace(value, citation=sentence.quotes[0][0] if sentence.quotes else 0),)
             if (place := sentence.citation_of(value.text)) is not None:
@@ -189,16 +197,15 @@ def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple
     return ()
 
 
-def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:
+def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited], around: str) -> tuple[Value, ...]:
     """Return the values of the kind asked for in the first sentence that has one."""
-    known = frozenset(terms(question))
     if asked.kind == "number" and _SUPERLATIVE.search(question) and len(cited) > 1 and _are_facts(cited):
         return ()
     for sentence in cited:
         if is_wide_row(sentence.body):  # which of its cells is asked for, only its labels tell
             continue
         found = []
-        for value in _values_asked(question, asked, sentence, known):
+        for value in _values_asked(question, asked, sentence, around):
             if (place := sentence.citation_of(value.text)) is None and value.unit:  # which the label of the value has
                 place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
             if place is not None:
@@ -208,13 +215,14 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
     return ()
 
 
-def _values_asked(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Sequence[Value]:
+def _values_asked(question: str, asked: Asked, sentence: _Cited, around: str) -> Sequence[Value]:
     """Return the values of a sentence that stand with what the question says of them."""
+    known = frozenset(terms(question))
 
     def cut(part: str) -> Iterator[Value]:
         return _values(question, asked, sentence if part == sentence.body else _Cited(part, ()), known)
 
-    return values_with(question, sentence.body, ENGLISH, asked.kind, cut)
+    return values_with(question, sentence.body, ENGLISH, asked.kind, cut, f"{around} {sentence.text}")
 
 
 def _are_facts(cited: Sequence[_Cited]) -> bool:
@@ -328,7 +336,7 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
     A number in letters counts only for a question how many, how much or how often.
     """
     after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
-    others = [*_no_amounts(body), *not_counted(question, body)]
+    others = [*_no_amounts(body), *not_counted(question, body), *numbered_places(body, question)]
     counts = regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None
     matches = [
         match

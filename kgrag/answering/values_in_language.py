@@ -12,6 +12,7 @@ from types import MappingProxyType
 import regex
 
 from kgrag.answering.durations import compound_times
+from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
@@ -46,6 +47,10 @@ _SPELLED = late_regex(
     rf"\b(?P<number>{'|'.join(_LETTERS)})\s(?P<unit>Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
     r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
     flags=regex.IGNORECASE,
+)
+_ELLIPTIC = late_regex(
+    rf"(?:,|\bund|\bsowie|\bet)\s+(?P<number>\p{{N}}+|(?i:{'|'.join(_LETTERS)}))"
+    r"(?=\s+(?:für|bei|beim|im|in|am|an|auf|aus|pour|dans|à|au|aux|chez|en)\s)"
 )
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
@@ -116,8 +121,10 @@ def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[
 def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[str]]:
     """Return the numbers that may be asked for: beside what is counted, with a currency, in the clause of the thing."""
     if counted_noun(question, language):
-        return [found for place in numbers_of(question, sentence, language) for found in _read_at(sentence, *place)]
+        places = sorted({*numbers_of(question, sentence, language), *_left_out(sentence)})
+        return [found for place in places for found in _read_at(sentence, *place)]
     days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
+    days += numbered_places(sentence, question)
     numbers = [
         found
         for found in _new(_NUMBER, question, sentence)
@@ -128,6 +135,11 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
         numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
     numbers = numbers or list(_new(_SPELLED, question, sentence))
     return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
+
+
+def _left_out(sentence: str) -> list[tuple[int, int]]:
+    """Return where numbers stand by themselves behind another of what they count: "acht Autos und drei für Gäste"."""
+    return [found.span("number") for found in _ELLIPTIC.finditer(sentence)]
 
 
 def _read_at(sentence: str, start: int, end: int) -> Iterator[regex.Match[str]]:

@@ -17,7 +17,7 @@ from kgrag import queries, shacl
 from kgrag.capabilities import ChecksFiles
 from kgrag.errors import EmbeddingMismatch, KgragError, StorageFailed
 from kgrag.index import bm25, vector_files, vector_spaces
-from kgrag.knowledge_base import build_marks
+from kgrag.knowledge_base import build_marks, waiting_uploads
 from kgrag.knowledge_base.receipts import receipts
 from kgrag.model import plain
 from kgrag.ports import CopiesItself, DescribesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
@@ -110,6 +110,8 @@ def _examined(
         yield from _vector_files(folder, spaces, repair)
     yield from _vectors(store, spaces, embedder, repair)
     yield from _files(store, folder, methods, repair)
+    if folder is not None and (uploads := waiting_uploads.warning(folder)):
+        yield Finding("uploads", f"{uploads}.", fault=False)
 
 
 def _unreadable(store: TripleStore, mends: TripleStore | None) -> Iterator[Finding]:
@@ -139,6 +141,11 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
         for row in store.select(queries.bind(name, **values)).values()[:_MAX_ROWS_PER_CHECK]:
             yield Finding(local_name(name), f"<{row[0]}> {words}")
+    for graph, chunks in store.select(queries.bind("health/without_document")).values()[:_MAX_ROWS_PER_CHECK]:
+        words = (
+            f"has {chunks} chunks whose document is not stored, as after half of a dump. Import the whole dump again"
+        )
+        yield Finding("documents", f"<{graph}> {words}, into a new --kb, or ingest the document anew.")
     for receipt in receipts(store):
         if receipt.key and not receipt.holds:
             words = "was changed after it was signed, or its signature was. Compare it with a backup."

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgrag import plugins
 from kgrag.errors import InvalidSettings, StateError, UnknownName
 from kgrag.knowledge_base import services
+from kgrag.knowledge_base.base_folder import refuse_other_folder
 from kgrag.knowledge_base.given_parts import (
     GivenEmbedder,
     GivenModel,
@@ -69,6 +70,8 @@ class Wiring:
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else folder_of(path)
+        if self.path is not None and not read_only:
+            refuse_other_folder(self.path)
         self.settings = settings or read_settings()
         self.read_only = read_only
         self._given_model = given_model(model)
@@ -97,9 +100,11 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import document_sources, erasure, intake
+        from kgrag.knowledge_base import document_sources, erasure, intake, waiting_uploads
 
         try:
+            if self.path is not None and (uploads := waiting_uploads.warning(self.path)):
+                _LOG.warning(uploads)
             if erasure.intended(self.path):
                 _LOG.warning("finishing what was cut short: an erasure")
                 erased = erasure.resume(self)
@@ -352,14 +357,14 @@ class Wiring:
         """Return what ``costs`` does, of one method where it is named, each with its price where that is known."""
         from dataclasses import asdict
 
-        from kgrag.llm.costs import price_of, read_prices
+        from kgrag.llm.costs import price_of, read_prices, rounded_money
 
         prices = read_prices(self.settings.prices)
         rows: list[dict[str, Any]] = []
         for day, name, model, usage in self.costs():
             if method in (None, name):
                 price = price_of(prices, model)
-                money = {} if price is None else {"price": round(price.of(usage), 6)}
+                money = {} if price is None else {"price": rounded_money(price.of(usage), 6)}
                 rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
         return rows
 

@@ -10,6 +10,7 @@ module                   what it contains
 ``app``                  routes and middleware
 ``server_state``         what the endpoints share; one write at a time
 ``document_intake``      documents into a served knowledge base, some at a time
+``upload_jobs``          uploads as jobs that outlive the server
 ``jobs``                 what takes longer than a request may
 ``served_data``          a knowledge base, or a plain scratch dataset
 ``sparql_endpoints``     ``/sparql`` and ``/update``

@@ -140,6 +140,11 @@ class Keys:
         self.private = private
 
     @property
+    def refuse_all_writes(self) -> bool:
+        """Whether nobody writes, whatever key is sent."""
+        return self._writing == "never"
+
+    @property
     def needed_for_writing(self) -> bool | None:
         """Whether a write needs a key; None where nobody may write."""
         if self._writing in ("always", "here"):

@@ -35,6 +35,7 @@ from kgrag.server import (
 from kgrag.server.access_keys import Keys, PrivateAccess
 from kgrag.server.data_gate_program import are_shapes, gate_shapes
 from kgrag.server.fast_path import FastPath
+from kgrag.server.jobs import JobQueue
 from kgrag.server.mcp.mcp_endpoint import McpEndpoint
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.readers.reader_pool import ReaderPool
@@ -44,6 +45,7 @@ from kgrag.server.request_log import RequestTracker
 from kgrag.server.revision_following import HEADER, RevisionFollower, RevisionHeader
 from kgrag.server.served_data import ServedDataset
 from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
+from kgrag.server.upload_jobs import resume_uploads
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import WriteGate
 
@@ -112,10 +114,9 @@ def create_app(
         copies = SnapshotPool(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits)
         gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
-        state = app.state.server = ServerState(dataset, pool, rules, gate, logs.metrics, logs.writes, workers)
-        app.state.page_tables = OrderedDict()
-        app.state.follower = None
-        app.state.chats = pages.Chats()
+        state = ServerState(dataset, pool, rules, gate, logs.metrics, logs.writes, workers, jobs=app.state.jobs)
+        app.state.server, app.state.page_tables = state, OrderedDict()
+        app.state.follower, app.state.chats = None, pages.Chats()
         try:
             async with contextlib.AsyncExitStack() as running:
                 if agents:
@@ -123,6 +124,7 @@ def create_app(
                 if workers is not None and workers.kb.read_only:
                     app.state.follower = RevisionFollower(workers)
                     await running.enter_async_context(app.state.follower.following())
+                await resume_uploads(state)
                 yield
         finally:
             await state.close()
@@ -135,6 +137,7 @@ def create_app(
     errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
     handlers = dict.fromkeys(errors, problem_response)
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    app.state.jobs = JobQueue()
     if workers is not None:
         app.router.default = pages.elsewhere
     return app

@@ -1,7 +1,7 @@
 """What takes longer than a request may: one job after the other, each with its progress and its end.
 
 A job is asked for its state at ``/jobs/{id}``, and cancelled there. The last hundred are remembered, until the server
-ends.
+ends; uploads that it had not taken in to their end are jobs of the next one, under the same id.
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from typing import Any, Literal
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.problems import problem_json, problem_of
 
-__all__ = ["Job", "JobQueue"]
+__all__ = ["Job", "JobQueue", "new_id"]
 
 _MAX_WAITING = 8
 _MAX_KEPT = 100
+_REST = {True: "the next server on this knowledge base goes on with the rest", False: "ask for the rest again"}
+
+
+def new_id() -> str:
+    """Return a name for a job that nobody guesses."""
+    return secrets.token_hex(16)
 
 
 class _Cancelled(Exception):
@@ -34,17 +40,20 @@ class Job:
         kind: what is done: "documents", "build", "erase", "reason", "vacuum".
         loop: of the server.
         about: what it is done to or with, for a person.
+        name: that nobody guesses; "" for a new one.
 
     Attributes:
-        id: a name that nobody guesses.
+        id: its name.
         state: "waiting", "running", "done", "failed" or "cancelled".
+        cancelled: called when somebody cancels it, before that is told.
         changed: set whenever something of it changes, and then replaced by a new event.
     """
 
-    def __init__(self, kind: str, loop: asyncio.AbstractEventLoop, about: str = "") -> None:
-        self.id = secrets.token_hex(16)
+    def __init__(self, kind: str, loop: asyncio.AbstractEventLoop, about: str = "", name: str = "") -> None:
+        self.id = name or new_id()
         self.state: Literal["waiting", "running", "done", "failed", "cancelled"] = "waiting"
         self.changed = asyncio.Event()
+        self.cancelled: Callable[[], None] = lambda: None
         self._kind = kind
         self._about = about
         self._loop = loop
@@ -61,6 +70,11 @@ class Job:
         """Whether it is done, has failed or was cancelled."""
         return self.state in ("done", "failed", "cancelled")
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server is about to end."""
+        return self._stopping
+
     def progress(self, stage: str, done: int, total: int) -> None:
         """Note how far it is; may be called from any thread.
 
@@ -71,7 +85,7 @@ class Job:
         if self._cancelled:
             raise _Cancelled
         if self._stopping:
-            raise ServiceUnavailable("the server stops. What is done is kept; ask for the rest again.")
+            raise ServiceUnavailable(f"the server stops. What is done is kept; {_REST[self._kind == 'documents']}.")
         self._stage, self._done, self._total = stage, done, total
         self._loop.call_soon_threadsafe(self._tell)
 
@@ -97,6 +111,8 @@ class Job:
 
     def cancel(self) -> None:
         """End it: at once where it waits, else with its next step; what is done by then is kept."""
+        if not self.is_over:
+            self.cancelled()
         self._cancelled = True
         if self.state == "waiting":
             self.state, self._ended = "cancelled", time.time()
@@ -141,7 +157,9 @@ class JobQueue:
         if len(self._tasks) > _MAX_WAITING:
             raise ServiceUnavailable(f"{len(self._tasks)} jobs are waiting already. Ask again later.")
 
-    def submit(self, kind: str, work: Callable[[Job], Awaitable[dict[str, Any]]], *, about: str = "") -> Job:
+    def submit(
+        self, kind: str, work: Callable[[Job], Awaitable[dict[str, Any]]], *, about: str = "", name: str = ""
+    ) -> Job:
         """Return a new job, which begins when those before it are over.
 
         Args:
@@ -149,12 +167,14 @@ class JobQueue:
             work: does it, and calls ``progress`` of the job often, first before anything else; its result is a JSON
                 object. It is called also for a job that was cancelled while it waited, to clear away what it was given.
             about: what it is done to or with, for a person.
+            name: of one that has an id already, which the caller has checked a place for; "" for a new one.
 
         Raises:
             ServiceUnavailable: too many jobs wait already.
         """
-        self.check()
-        job = Job(kind, asyncio.get_running_loop(), about)
+        if not name:
+            self.check()
+        job = Job(kind, asyncio.get_running_loop(), about, name)
         self._jobs[job.id] = job
         over = [each for each in self._jobs.values() if each.is_over]
         for each in over[: max(len(self._jobs) - _MAX_KEPT, 0)]:

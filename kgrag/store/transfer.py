@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 import tarfile
 import tempfile
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["archive_path", "compare_mirror", "export", "import_", "manifest_path"]
 
+_LOG = logging.getLogger(__name__)
 _BYTES_PER_READ = 1 << 20
 
 
@@ -134,7 +136,8 @@ def _archive(folder: Path | None, target: Path, settings: str) -> list[dict[str,
 def import_(store: TripleStore, source: Path, *, folder: Path | None = None) -> int:
     """Read an export into an empty store, and its files into the folder of the knowledge base.
 
-    The files come first, so that an import that was killed can be repeated.
+    The files come first, so that an import that was killed can be repeated. Without a manifest a warning is logged:
+    nothing else would say that a file was cut between two lines.
 
     Returns:
         The count of quads.
@@ -151,6 +154,13 @@ def import_(store: TripleStore, source: Path, *, folder: Path | None = None) -> 
         _check_manifest(manifest, source, store)
         if manifest.get("files") and folder is not None:
             _unpack(archive_path(source), manifest["files"], folder)
+    else:
+        _LOG.warning(
+            "%s is not there: nothing says that %s is whole, and weights, completions and the log of writes are not "
+            "imported. Copy what `kgrag export` wrote beside it, or compare the counts with its source.",
+            manifest_path(source),
+            source.name,
+        )
     return store.load(source)
 
 

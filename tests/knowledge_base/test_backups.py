@@ -142,3 +142,32 @@ def test_an_import_that_was_killed_after_its_files_can_be_repeated(filled: Path,
         (tmp_path / "second.kb" / "models").mkdir()
         (tmp_path / "second.kb" / "models" / "some.pt").write_bytes(b"weights")
         assert kb.import_(tmp_path / "all.nq") > 0
+
+
+def test_an_import_of_half_a_dump_without_its_manifest_is_told_and_found(
+    filled: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(filled) as kb:
+        kb.export(tmp_path / "all.nq")
+    lines = (tmp_path / "all.nq").read_bytes().splitlines(keepends=True)
+    kinds = [b"ns#contentHash>" in line for line in lines]
+    (tmp_path / "half.nq").write_bytes(b"".join(lines[: kinds.index(True)]))
+    with opened(tmp_path / "half.kb") as kb:
+        caplog.clear()
+        kb.import_(tmp_path / "half.nq")
+        assert "nothing says that half.nq is whole" in caplog.text
+        faults = [finding for finding in kb.doctor() if finding.fault]
+        assert any("whose document is not stored" in finding.message for finding in faults)
+
+
+@pytest.mark.parametrize("name", ["cut.nq", "cut.nq.gz"])
+def test_a_dump_that_ends_within_a_line_or_a_packed_block_is_refused(filled: Path, tmp_path: Path, name: str) -> None:
+    with opened(filled) as kb:
+        kb.export(tmp_path / name)
+    (tmp_path / f"{name}.manifest.json").unlink()
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) * 2 // 3].rstrip(b".\n ")[:-3])
+    with opened(tmp_path / "cut.kb") as kb:
+        with pytest.raises(InvalidRDF, match=name):
+            kb.import_(tmp_path / name)
+        assert kb.store.revision == 0

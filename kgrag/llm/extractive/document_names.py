@@ -6,7 +6,7 @@ name with or without the ending, and a manual page by the head that runs over it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import regex
@@ -15,13 +15,16 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_words import terms
 
-__all__ = ["documents_named", "with_document_names"]
+__all__ = ["documents_named", "of_others", "with_document_names"]
 
 _FILE = late_regex(
     r"(?P<name>[\w-]+)\.(?:conf|cfg|cnf|config|ini|toml|ya?ml|json|xml|properties|rules|service|txt|md|html?|pdf|csv|docx?|"
     r"xlsx?|odt|ods)",
     flags=regex.IGNORECASE,
 )
+_PLAIN = late_regex(r"(?<![\w.-])\p{Ll}[\p{Ll}\p{N}_-]*(?![\w-]|\.\w)")
+_ENDING = late_regex(r"(?:\(\p{N}\p{L}*\)|\.[\w.]{1,8})$")
+_MIN_TITLE = 4
 _LETTER = late_regex(r"\p{L}")
 
 
@@ -45,6 +48,25 @@ def with_document_names(sentences: Sequence[ProseSentence], named: Mapping[int, 
         replace(one, around=one.around.union(*map(terms, words))) if (words := named.get(one.number)) else one
         for one in sentences
     ]
+
+
+def of_others(question: str, texts: Sequence[EvidenceText]) -> Callable[[ProseSentence], bool]:
+    """Return what tells whether a sentence is of another document than a question names, and lacks that name.
+
+    "How do I encrypt a crontab?" is about the page *crontab*: a sentence of another page that encrypts something, and
+    has no crontab, is no answer. Only a title of one word counts, which the question has in lower case as it is.
+    """
+    said = {word for word in _PLAIN.findall(question) if len(word) >= _MIN_TITLE}
+    titles = {text.title for text in texts if _title_word(text.title) in said}
+    wanted = frozenset(one for title in titles for one in terms(_title_word(title)))
+    own = {text.number for text in texts if text.title in titles}
+    return lambda one: bool(wanted) and one.number not in own and not wanted & one.all_terms
+
+
+def _title_word(title: str) -> str:
+    """Return the only word of a title, without the ending of a file or manual page; "" where it has several."""
+    word = _ENDING.sub("", title.strip()).casefold()
+    return word if _PLAIN.fullmatch(word) else ""
 
 
 def _is_called(title: str, pages: Sequence[str], word: str) -> bool:

@@ -27,6 +27,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.code_meanings import read_code_meaning
 from kgrag.llm.extractive.contact_values import read_contact
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
@@ -55,7 +56,13 @@ from kgrag.llm.extractive.stated_counts import counts_stated
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
-from kgrag.llm.extractive.weak_answers import MIN_PROBABILITY, is_a_part, is_rarely_right, probability_needed
+from kgrag.llm.extractive.weak_answers import (
+    MIN_PROBABILITY,
+    is_a_part,
+    is_rarely_right,
+    probability_needed,
+    subject_lacking,
+)
 from kgrag.text.sentences import words
 
 __all__ = ["MIN_PROBABILITY", "reply", "with_value_first"]
@@ -83,7 +90,7 @@ _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
 _RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
     r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
-    r"variable|keyword)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
+    r"variable|keyword|key|word|line|field|attribute|signal)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
     flags=regex.IGNORECASE,
 )
 
@@ -211,7 +218,9 @@ def _by_probability(
         asked, rows[0].sentence
     ):
         reason = f"The best sentence has no {lacking}."
-    elif confidence < (needed := probability_needed(rows)):
+    elif lacking := subject_lacking(asked, rows[0].sentence):
+        reason = f"The best sentence and its headings do not name {lacking}."
+    elif confidence < (needed := probability_needed(asked, rows)):
         reason = f"The best sentence answers with a probability of {confidence}, and {needed} is needed."
     elif name := names.lacking(rows[0].sentence.number, _found_of(chosen if several.sides else chosen[:1])):
         reason = f"The best sentence and its headings do not name {name}."
@@ -307,7 +316,7 @@ def _measure_lacking(asked: str, one: ProseSentence) -> str:
 
 
 def _with_label(one: ProseSentence) -> str:
-    return f"{one.label} {one.text} {' '.join(one.items)}"
+    return unbroken(f"{one.label} {one.text} {' '.join(one.items)}")
 
 
 def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:

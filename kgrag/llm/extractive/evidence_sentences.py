@@ -15,6 +15,7 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.listed_items import items_below
 from kgrag.llm.extractive.question_languages import question_language
 from kgrag.llm.extractive.question_words import terms
@@ -48,6 +49,11 @@ _GOES_ON = late_regex(r"\s(?:and|or)$")
 _SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
 _CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
 _NUMBERED_LINE = late_regex(r"\s*\p{N}{1,2}[.)]\s")
+_OPTION_WITH_COLON = late_regex(r"(?P<term>-{1,2}[\p{L}\p{N}][^\n:]{0,50}?)\s+:\s+(?=\S)")
+_TWO_COLUMNS = late_regex(
+    r"(?P<term>[^\s|](?:[^\n|]{0,22}?[^\s|])?) {3,}(?=\p{Lu}\p{Ll}*\s\p{Ll})(?!\S[^\n]* {3}|[^\n]*\|)"
+)
+"""A line of a list in two columns: ``%    Split the pane into two.``"""
 _PROGRAM = late_regex(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -198,7 +204,8 @@ def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSenten
     """Return the sentence of a line; None where it has no terms, is too long, or is a heading's number ("3.4.")."""
     sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
     row = _row_text(header, sentence) if header else sentence
-    own = frozenset(terms(row, under.language))
+    whole = unbroken(row)
+    own = frozenset(terms(row, under.language)).union(terms(whole, under.language) if whole != row else ())
     if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
         under.earlier.clear()
         return None
@@ -215,7 +222,7 @@ def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSenten
         about=frozenset(terms(under.label, under.language)),
         around=under.around,
         earlier=frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:])),
-        meaning=f"{under.label}: {row}" if under.label else row,
+        meaning=f"{under.label}: {whole}" if under.label else whole,
         before=earlier[-1] if earlier and pronoun.match(sentence) else None,
         opens=under.opens,
     )
@@ -286,8 +293,12 @@ def _lines(body: str) -> list[_Line]:
 def _with_terms(body: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the places of the terms with which a sentence of a rendered page begins, and of the rest of it.
 
-    A term is a short line with one below it that is further in, or what stands before the column of the next line.
+    A term is a short line with one below it that is further in, or what stands before the column of the next line, an
+    option before a colon that stands by itself (``-L <name> : change the name``), and the first of two columns.
     """
+    opens = not body[:start].rpartition("\n")[2].strip()
+    if opens and (found := _OPTION_WITH_COLON.match(body, start, end) or _TWO_COLUMNS.match(body, start, end)):
+        return [found.span("term"), (found.end(), end)]
     first, newline, below = body[start:end].partition("\n")
     indent = len(below) - len(below.lstrip(" "))
     column = start - body.rfind("\n", 0, start) - 1

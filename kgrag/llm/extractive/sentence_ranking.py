@@ -22,7 +22,8 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import DIMENSIONS
-from kgrag.llm.extractive.document_names import documents_named, with_document_names
+from kgrag.llm.extractive.broken_words import unbroken
+from kgrag.llm.extractive.document_names import documents_named, of_others, with_document_names
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_languages import asked_in, question_language
 from kgrag.llm.extractive.question_types import Asked, asked_for
@@ -113,10 +114,17 @@ _SAYS_WHAT_IT_IS = late_regex(
     flags=regex.IGNORECASE,
 )
 _MAX_FURTHER_TERMS_OF_SUBJECT = 3
+_OF_A_CLAUSE = late_regex(
+    r"(?:if|when(?:ever)?|while|unless|where|until|once|after|before|because|since|although|within|in|on|at|for|with|without|by|"
+    r"from)\s",
+    flags=regex.IGNORECASE,
+)
 _CALLS_IT = late_regex(
     r"\b(?:called|known\s+as|termed|referred\s+to\s+as)\s+(?:an?\s+|the\s+)?(?P<term>[^,.;:()]{1,60})",
     flags=regex.IGNORECASE,
 )
+_REFERENCE = late_regex(r"[\w.-]+\(\p{N}\p{L}*\)\s+[-–—]\s[^\n]*\Z")
+"""A line that only names a manual page, as lists of links have them: "ntp.conf(5) - Configuration File"."""
 _FRAGMENT = late_regex(
     r"(?:if|when|while|although|because|unless|whether)\s[^,.!?:;]*(?<![\p{Pe}\"'»”])(?:\s*\[\p{N}+\])?",
     flags=regex.IGNORECASE,
@@ -140,7 +148,7 @@ _CUES = tuple(
     for asks, says in (
         (
             r"\bdefaults?\b",
-            r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,3}(?:is|are)\b",
+            r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,5}(?:is|are)\b",
         ),
         (
             r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
@@ -271,12 +279,16 @@ def ranked(
     """
     veto, kind = veto_of(asked), asked_in(asked, language)
     named = documents_named(veto.exact, texts)
-    lacking = _lacking(veto, texts, named)
+    lacking, others = _lacking(veto, texts, named), of_others(asked, texts)
     veto, sentences = veto.without(frozenset().union(*named.values())), with_document_names(sentences, named)
     rows = [
         RankedSentence(one, row := features_of(one, question, veto, kind, language), _weigh(row, _WORD_WEIGHTS))
         for one in sentences
-        if one.number not in lacking and not _explains_another(one, veto) and not _FRAGMENT.fullmatch(one.text)
+        if one.number not in lacking
+        and not _explains_another(one, veto)
+        and not _FRAGMENT.fullmatch(one.text)
+        and not others(one)
+        and not (_REFERENCE.match(one.text) and not _ASKS_WHAT_IT_IS.match(kind.text))
     ]
     rows.sort(key=_by_score)
     if nearness is None:
@@ -364,10 +376,10 @@ def features_of(
     rules = question_language(language)
     typed = (rules.values if rules else _VALUES).get(asked.kind)
     cues = rules.cues if rules else _CUES
-    in_brackets = " ".join(_BRACKETS.findall(one.label))
+    in_brackets, text = " ".join(_BRACKETS.findall(one.label)), unbroken(one.text)
     has_type = typed is not None and any(
         value not in question.weights
-        for found in typed.finditer(f"{in_brackets} {one.text}" if in_brackets else one.text)
+        for found in typed.finditer(f"{in_brackets} {text}" if in_brackets else text)
         for value in terms(found[0], language) or [""]
     )
     return (
@@ -382,7 +394,7 @@ def features_of(
         (one.number - 1) / 5,
         float(len(own) < _FEW_WORDS),
         float(one.opens),
-        float(any(asks.search(asked.text) and says.search(one.text) for asks, says in cues)),
+        float(any(asks.search(asked.text) and says.search(text) for asks, says in cues)),
         float(_defines(asked.text, one, language)),
         0.0,
     )
@@ -400,8 +412,10 @@ def _defines(asked: str, one: ProseSentence, language: str) -> bool:
     if not rules and any(wanted == frozenset(terms(called["term"])) for called in _CALLS_IT.finditer(one.text)):
         return True
     says = (rules.says_what if rules else _SAYS_WHAT_IT_IS).match(one.text)
-    if says and says["subject"].rpartition(",")[2].strip() != says["subject"].strip():
-        return False  # "The list, then, only matches when both are true" says of no list what it is
+    if says and (_OF_A_CLAUSE.match(says["subject"]) or says["subject"].rpartition(",")[1]):
+        return (
+            False  # "If a list is given" and "The list, then, only matches when both are true" say of none what it is
+        )
     subject = frozenset(terms(says["subject"], language)) if says else frozenset[str]()
     return wanted <= subject and len(subject) <= len(wanted) + _MAX_FURTHER_TERMS_OF_SUBJECT
 

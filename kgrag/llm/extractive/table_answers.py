@@ -32,7 +32,7 @@ from kgrag.llm.extractive.table_cells import (
     truth_asked,
 )
 from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, figure, is_day
-from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum
+from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum, states_sum
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Table, joined_tables, lacks_header, read_tables, tables_in_order
 from kgrag.llm.extractive.table_selections import of_values
@@ -45,6 +45,8 @@ SHARE_RIGHT = 0.9
 _MIN_COLUMNS = 3
 _MAX_NEAREST = 3
 _MAX_NAMES = 10
+_MAX_TOLD = 5
+"""Values that differ which a reason names."""
 _OF_A_VALUE = frozenset({"date", "number", "person", "place"})
 _ASKS_FOR_ATTRIBUTE = late_regex(
     r"what\s+(?:is|are|was|were)\s+(?:the\s+)?\p{L}+.*\bof\b|what\s+is\s+\S+['’]s\b", flags=regex.IGNORECASE
@@ -173,9 +175,19 @@ def _cell_reply(asked: TableQuestion, tables: Sequence[Table], *, counted: bool 
     if counted:
         found = [one for one in found if _is_counted(asked, one)]
     found = [one for one in found if HIDDEN not in one.table.around] or found
+    if asks_for_sum(asked):  # a column of sums; one row is none
+        found = [one for one in found if not one.is_name and states_sum(asked, one.cell.label)]
     if not found:
         return {}
     best = [one for one in found if one.score >= found[0].score - 1e-6]
+    return _of_best(asked, best, counted=counted)
+
+
+def _of_best(asked: TableQuestion, fitting: Sequence[FoundCell], *, counted: bool) -> dict[str, Any]:
+    """Return the reply of the cells that fit a question best; *unknown* where they differ or are of another meaning."""
+    best = [one for one in fitting if not one.foreign]
+    if not best:
+        return _of_other_meaning(fitting[0])
     values = {one.cell.text.casefold(): one for one in best}
     if len(values) == 1:
         return _reply(asked, best[0])
@@ -187,7 +199,26 @@ def _cell_reply(asked: TableQuestion, tables: Sequence[Table], *, counted: bool 
             return {}
         return _several(asked, list(values.values()))
     nearest = [{"evidence": one.table.number, "quote": one.row.line} for one in values.values()][:_MAX_NEAREST]
-    reason = f"Rows of tables state different values: {', '.join(one.cell.text or 'none' for one in values.values())}."
+    told = [_told(one, best) for one in values.values()]
+    told = [*told[:_MAX_TOLD], "…"] if len(told) > _MAX_TOLD else told
+    reason = f"Rows of tables state different values: {', '.join(told)}."
+    return {"unknown": True, "sentences": [], "reason": reason, "nearest": nearest}
+
+
+def _told(one: FoundCell, best: Sequence[FoundCell]) -> str:
+    """Return the text of a cell, behind what tells it from others that answer: its label, or the name of its row."""
+    text = one.cell.text or "none"
+    if len({other.cell.label for other in best}) > 1:
+        return f"{one.cell.label}: {text}"
+    rows = {other.row.line: next((cell.text for cell in other.row.cells if cell.text), "") for other in best}
+    return f"{rows[one.row.line]}: {text}" if len(set(rows.values())) > 1 else text
+
+
+def _of_other_meaning(found: FoundCell) -> dict[str, Any]:
+    """Return *unknown*, with the row whose column is near what is asked for and not the same."""
+    words = " ".join(dict.fromkeys(found.foreign))
+    reason = f"The table has {found.cell.label or 'a value'} for {found.name}, and nothing says that it is “{words}”."
+    nearest = [{"evidence": found.table.number, "quote": found.row.line}]
     return {"unknown": True, "sentences": [], "reason": reason, "nearest": nearest}
 
 

@@ -17,7 +17,7 @@ from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_selections import Selection, selected, subjects
 from kgrag.text.hidden_sheets import HIDDEN
 
-__all__ = ["asks_for_sum", "read_count", "read_sum"]
+__all__ = ["asks_for_sum", "read_count", "read_sum", "states_sum"]
 
 _MAX_CITED = 10
 """Rows that an answer cites, at most; it says of how many they are the first."""
@@ -40,6 +40,11 @@ class _Result:
 def asks_for_sum(asked: TableQuestion) -> bool:
     """Return whether a question asks for a sum or a mean."""
     return (asked.words.total.search(asked.text) or asked.words.average.search(asked.text)) is not None
+
+
+def states_sum(asked: TableQuestion, label: str) -> bool:
+    """Return whether the label of a column says that its figures are sums or means."""
+    return (asked.words.total.search(label) or asked.words.average.search(label)) is not None
 
 
 def read_count(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def selected(asked: TableQuestion, table: WholeTable, target: Column | None = No
     """
     found = Selection(list(range(len(table.rows))))
     comparisons, rest = _comparisons(asked, table)
-    said = set(terms(asked.words.how_many.sub(" ", rest), asked.language))
+    said = set(terms(asked.words.how_many.sub(" ", rest), asked.language)) & asked.terms
     if asked.words.negation.search(rest):
         return None
     for one in comparisons:
@@ -135,7 +135,7 @@ def selected(asked: TableQuestion, table: WholeTable, target: Column | None = No
     _by_truths(asked, table, said, found)
     if target is not None:
         found.used |= {one for one in said if asked.has(one, target.head.label_terms)}
-        found.used |= _standing_for(asked, target)
+        found.used |= asked.standing_for(target.head.label_terms)
     return found if not _unexplained(asked, table, said - found.used, found.columns) else None
 
 
@@ -200,20 +200,10 @@ def _compare(asked: TableQuestion, table: WholeTable, one: _Comparison, said: se
         column,
         f" {one.sign} {one.amount:f}",
     )
-    found.used |= {term for term in said if asked.has(term, column.head.label_terms)} | _standing_for(asked, column)
+    found.used |= {term for term in said if asked.has(term, column.head.label_terms)} | asked.standing_for(
+        column.head.label_terms
+    )
     return True
-
-
-def _standing_for(asked: TableQuestion, column: Column) -> set[str]:
-    """Return the terms of words that stand for the label of a column ("weigh": weight)."""
-    own = column.head.label_terms
-    stands = [
-        match[0]
-        for asks, labels in asked.words.synonyms
-        if any(one in labels or asked.has(one, labels) for one in own)
-        for match in asks.finditer(asked.text)
-    ]
-    return set(terms(" ".join(stands), asked.language))
 
 
 def _by_values(asked: TableQuestion, table: WholeTable, said: set[str], found: Selection) -> bool:

@@ -17,7 +17,7 @@ from kgrag.llm.extractive.evidence_sentences import ProseSentence
 from kgrag.llm.extractive.question_words import WeighedQuestion, terms
 from kgrag.llm.extractive.sentence_ranking import RankedSentence, names_code, stated_confidence
 
-__all__ = ["MIN_PROBABILITY", "is_a_part", "is_rarely_right", "probability_needed"]
+__all__ = ["MIN_PROBABILITY", "is_a_part", "is_rarely_right", "probability_needed", "subject_lacking"]
 
 MIN_PROBABILITY = 0.35
 """Probability from which a sentence of prose is an answer: with weights that were fitted on one of the two development
@@ -25,10 +25,11 @@ sets about documentation and judged on the other, 11 of 137 questions were then 
 an answer rightly. In German and French, 25 answers of 34 from it on are right (78 questions)."""
 _MIN_OF_FIRST = 0.12
 """The same of a sentence that explains a term and is first by score and by meaning: of 158 questions about
-documentation 5 more were then answered, all rightly."""
+documentation 7 more were then answered, all rightly; these
+are the questions that the limits were chosen on."""
 _MIN_OF_FARTHER = 0.5
 """The same where another is much nearer in meaning: 2 of 158 questions were then no longer answered wrongly."""
-_LEAST_COSINE, _LEAST_LEAD, _LEAST_NEARER, _MUCH_NEARER = 0.5, 0.9, -0.03, -0.1
+_LEAST_COSINE, _LEAST_LEAD, _LEAST_NEARER, _MUCH_NEARER = 0.5, 0.8, -0.05, -0.1
 _LEAST_STATED = 0.2
 """Confidence from which a sentence is given as an answer: of 46 below it, of 299 questions of hotpot and musique, 14
 had the answer somewhere, and none a short answer."""
@@ -38,6 +39,15 @@ _MIN_SHARE_OF_LONG = 0.7
 27 of 58 were then given without the answer, of 135 others none was lost. The same of a question that describes what it
 is about: of musique_train100 11 in place of 26 were then given without the answer, of
 137 about documentation none was lost."""
+_KIND_OF_NAME = r"(?:option|parameter|setting|directive|flag|variable|command|function|method|key|keyword)"
+_NAMED = rf"(?:{_KIND_OF_NAME} )?(?P<NAME>[\w.-]+)(?: {_KIND_OF_NAME})?(?: (?:in|of|on|for) .*)?"
+_OF_ONE_WORD = late_regex(
+    r"\bdefault (?:value )?(?:of|for) (?:(?:the|an?) )?(?:[\w'’-]+ )?"
+    rf"{_NAMED.replace('NAME', 'value_of')}$"
+    rf"|^what does (?:the )?{_NAMED.replace('NAME', 'does')} (?:do|mean|specify)\b",
+    flags=regex.IGNORECASE,
+)
+_ASKS_FOR_OPTION = late_regex(r"^(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch)\b", flags=regex.IGNORECASE)
 _DESCRIBES = late_regex(
     r"^(?!how\b|(?:is|are|was|were|do|does|did|can|could|has|have|may|must|should|will)\b).*"
     r"\b(?:the|an?)\s+(?:[\p{L}-]+\s+){1,4}?(?:(?:in|at|on|for|by|of|from|to)\s+which|where|whose|that|which|who)\s",
@@ -45,18 +55,31 @@ _DESCRIBES = late_regex(
 )
 
 
-def probability_needed(rows: Sequence[RankedSentence]) -> float:
+def subject_lacking(asked: str, best: ProseSentence) -> str:
+    """Return the one word of which a question asks the default or what it does, if a sentence lacks it; "" if not.
+
+    Of what is nowhere said everything else may be found: another option has a default, too.
+    """
+    found = _OF_ONE_WORD.search(" ".join(asked.split()).rstrip(" ?"))
+    name = (found["value_of"] or found["does"]) if found else ""
+    return name if name and not set(terms(name)) <= best.all_terms else ""
+
+
+def probability_needed(asked: str, rows: Sequence[RankedSentence]) -> float:
     """Return the probability from which the first of the ranked sentences is an answer.
 
-    Others are those about another term: of one term several may answer.
+    Others are those of other pieces of evidence: of one several may answer. What does not look like
+    the option that is asked for needs more.
     """
     best = rows[0]
     one = best.sentence
     if not one.label:
         return MIN_PROBABILITY
-    others = [row for row in rows if (row.sentence.number, row.sentence.label) != (one.number, one.label)]
+    others = [row for row in rows if row.sentence.number != one.number]
     nearer = best.features[-1] - max((row.features[-1] for row in others), default=0.0)
     lead = best.score - max((row.score for row in others), default=0.0)
+    if not one.label.startswith("-") and _ASKS_FOR_OPTION.match(asked):
+        return _MIN_OF_FARTHER
     if nearer >= _LEAST_NEARER and lead >= _LEAST_LEAD and best.features[-1] >= _LEAST_COSINE:
         return _MIN_OF_FIRST
     return _MIN_OF_FARTHER if nearer <= _MUCH_NEARER else MIN_PROBABILITY

@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
@@ -36,7 +33,7 @@ from kgrag.http_api.json_schemas import (
     ReadDocument,
     UnreadFile,
 )
-from kgrag.knowledge_base import KnowledgeBase, forgetting, intake
+from kgrag.knowledge_base import KnowledgeBase, forgetting, intake, waiting_uploads
 from kgrag.knowledge_base.erasure import Erasure
 from kgrag.model import Document
 from kgrag.server.api.content_endpoints import as_listed
@@ -47,7 +44,6 @@ from kgrag.server.document_intake import (
     DocumentIntake,
     IntakeOptions,
     forgotten_json,
-    read_files,
     report_json,
     upload_name,
 )
@@ -57,15 +53,14 @@ from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import RequestRecord
 from kgrag.server.server_state import address, state_of, workers_of
+from kgrag.server.upload_jobs import keep_upload, submit_upload
 from kgrag.text import documents
-from kgrag.text.ingestion import IngestReport
 from kgrag.text.json_documents import document_json, read_document
 
 __all__ = ["delete", "get", "post", "put", "vacuum"]
 
 _JSON = "application/json"
 _LINES = ("application/x-ndjson", "application/jsonl")
-_LINES_NAME, _FILES_NAME = "documents.jsonl", "files"
 _MAX_AT_ONCE = 32
 _MAX_BYTES_AT_ONCE = 1 << 20
 _MAX_FILES = 100
@@ -87,8 +82,9 @@ async def put(request: Request) -> Response:
     document = _placed(body.model_copy(update={"id": name}), options)
     workers = workers_of(request)
     existed = bool(await workers.run(lambda: _at(workers.kb, documents.places_of(document)[:1])))
+    record.success = 200 if existed else 201
     report = await _add(request, record, [document], options)
-    return JSONResponse(report, 200 if existed else 201, {"Location": address(request, f"/documents/{name}")})
+    return JSONResponse(report, record.success, {"Location": address(request, f"/documents/{name}")})
 
 
 async def post(request: Request) -> Response:
@@ -149,6 +145,7 @@ async def delete(request: Request) -> Response:
     def forget() -> list[dict[str, Any]]:
         kb = workers.kb
         named = _named(kb, name, parameters.feed, every=parameters.all)
+        record.documents = named
         found = forgetting.forget(named, store=kb.store, spaces=kb.spaces)
         kb.store.flush()
         return [forgotten_json(each) for each in found]
@@ -258,6 +255,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
+    record.documents = {documents.document_iri(each, workers.kb.store.names).value for each in sent}
     await written_in_parts(state_of(request), record, workers, partial(taking.add, sent, True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
@@ -266,37 +264,32 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
 
 
 async def _line_job(request: Request, record: RequestRecord, body: bytes, options: IntakeOptions) -> Response:
-    folder = _upload_folder(workers_of(request).kb)
-    try:
-        await asyncio.to_thread(_check_lines, body)
-        (folder / _LINES_NAME).write_bytes(body)
-        return _document_job(request, record, folder, options, options.folder or f"feed {options.feed}")
-    except BaseException:
-        shutil.rmtree(folder)
-        raise
+    await asyncio.to_thread(_check_lines, body)
+    return await _upload_job(request, record, body, options, options.folder or f"feed {options.feed}")
 
 
 async def _file_job(
     request: Request, record: RequestRecord, files: dict[str, bytes], options: IntakeOptions
 ) -> Response:
-    folder = _upload_folder(workers_of(request).kb)
-    try:
-        (folder / _FILES_NAME).mkdir()
-        for name, data in files.items():
-            (folder / _FILES_NAME / name).write_bytes(data)
-        named = list(files)[:_MAX_FILES_NAMED]
-        about = ", ".join(named) + (f" and {len(files) - len(named)} more" if len(files) > len(named) else "")
-        return _document_job(request, record, folder, replace(options, replaces="files"), about)
-    except BaseException:
-        shutil.rmtree(folder)
-        raise
+    named = list(files)[:_MAX_FILES_NAMED]
+    about = ", ".join(named) + (f" and {len(files) - len(named)} more" if len(files) > len(named) else "")
+    return await _upload_job(request, record, files, replace(options, replaces="files"), about)
 
 
-def _upload_folder(kb: KnowledgeBase) -> Path:
+async def _upload_job(
+    request: Request, record: RequestRecord, sent: bytes | Mapping[str, bytes], options: IntakeOptions, about: str
+) -> Response:
+    """Return the reply to an upload that becomes a job: it is on the disk by then, whatever becomes of this server."""
+    state, kb = state_of(request), workers_of(request).kb
     assert kb.path is not None  # one in memory is not served
-    uploads = kb.path / "cache" / "uploads"
-    uploads.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(dir=uploads))
+    kept = partial(keep_upload, kb.path, sent, options, about=about, request=record.id, key=record.key)
+    upload = await asyncio.to_thread(kept)
+    try:
+        state.jobs.check()
+    except BaseException:
+        await asyncio.to_thread(waiting_uploads.discard, upload.folder)
+        raise
+    return accepted(request, record, submit_upload(state, upload))
 
 
 def _check_lines(body: bytes) -> None:
@@ -318,38 +311,6 @@ def _check_lines(body: bytes) -> None:
         raise Problem(400, "the body has no document. Send one per line.")
 
 
-def _document_job(
-    request: Request, record: RequestRecord, folder: Path, options: IntakeOptions, about: str
-) -> Response:
-    """Return the reply to what becomes a job: it takes in the documents of a folder, and deletes that."""
-    state, workers = state_of(request), workers_of(request)
-
-    async def work(job: Job) -> dict[str, Any]:
-        left_out, done = IngestReport(), 0
-        lines, files = folder / _LINES_NAME, folder / _FILES_NAME
-        try:
-            job.progress("", 0, 0)
-            if files.is_dir():
-                job.progress("files", 0, len(list(files.iterdir())))
-                left_out = await asyncio.to_thread(read_files, files, lines, options)
-            taking = DocumentIntake(workers.kb, lines, options, left_out)
-            total, batches = await asyncio.to_thread(taking.count), taking.batches()
-            while step := await asyncio.to_thread(next, batches, None):
-                batch, last = step
-                job.progress("documents", done, total)
-                begun = time.monotonic()
-                await written_in_parts(state, renewed(record), workers, partial(taking.add, batch, last))
-                if workers.is_asked:  # they have as much time as the batch took
-                    await asyncio.sleep(time.monotonic() - begun)
-                done += len(batch)
-            job.progress("documents", done, total)
-            return taking.result()
-        finally:
-            await asyncio.to_thread(shutil.rmtree, folder)
-
-    return accepted(request, record, state.jobs.submit("documents", work, about=about))
-
-
 async def vacuum(request: Request) -> Response:
     """Begin to write every file anew without what is in no triple any more; nobody reads or writes meanwhile.
 
@@ -361,7 +322,7 @@ async def vacuum(request: Request) -> Response:
 
     async def work(job: Job) -> dict[str, Any]:
         job.progress("vacuum", 0, 1)
-        done = await _rewritten(request, record, workers.kb.vacuum)
+        done = await _rewritten(request, renewed(record), workers.kb.vacuum)
         job.progress("vacuum", 1, 1)
         return _erasure_json(done)
 
@@ -379,7 +340,7 @@ async def _erase_job(request: Request, record: RequestRecord, parameters: Forget
         def erase() -> Erasure:
             return workers.kb.erase(*(each for each in named if _is_there(workers.kb, each)))
 
-        done = await _rewritten(request, record, erase)
+        done = await _rewritten(request, renewed(record, named), erase)
         job.progress("erase", len(named), len(named))
         return _erasure_json(done)
 
@@ -391,7 +352,7 @@ async def _rewritten(request: Request, record: RequestRecord, rewrite: Callable[
     state, workers = state_of(request), workers_of(request)
     done: list[Erasure] = []
     async with state.write_lock, state.without_copies(), workers.at_rest(state.pool.limits.seconds):
-        await state.write(renewed(record), lambda: done.append(workers.alone(rewrite)), status=200)
+        await state.write(record, lambda: done.append(workers.alone(rewrite)), status=record.success)
     request.app.state.page_tables.clear()
     workers.forget_reports()
     request.app.state.chats.clear()  # answers in memory quote documents

@@ -284,7 +284,7 @@ async def jobs(request: Request) -> Response:
         values["asked"] = urlencode(parse_qsl(request.query_params.get("asked", "")))
         found = state_of(request).jobs.find(name) if name else None
         if name and found is None:
-            raise Problem(404, "there is no such job, or it is long over.")
+            raise Problem(404, "there is no such job; it is long over, or of a server before this one.")
         return work_page(request, "workbench_jobs.html", **{**values, "job": found and found.to_json()})
     sent = await form_of(request)
     try:

@@ -148,8 +148,9 @@ async def open_tenant(tenant: Tenant, rules: TenantRules, memory: TenantMemory, 
             kb=kb,
             logs=ServerLogs(log, writes, memory.metrics),
         )
+        app.state.jobs = memory.jobs
         await parts.enter_async_context(app.router.lifespan_context(app))
-        app.state.chats, app.state.server.jobs = memory.chats, memory.jobs
+        app.state.chats = memory.chats
         return OpenTenant(kb, app, parts.pop_all())
 
 
