@@ -202,6 +202,7 @@ class DocumentIntake:
             pass_ = self._folder_pass
             found |= {"misplaced": self._settling.misplaced - pass_.relocated, "undecided": pass_.undecided}
             found |= {"moved": pass_.moved, "same": pass_.same}
+            found["continued"] = pass_.continued(self._settling.forgotten)
         return found
 
 
