@@ -7,7 +7,10 @@ calls a hyper-parameter is an argument of its method.
 
 from __future__ import annotations
 
+import difflib
 import json
+import logging
+import math
 import os
 import re
 import tomllib
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -33,6 +36,17 @@ EXTRACTIVE = "extractive"
 MINILM = "all-MiniLM-L6-v2"
 _FILE = Path("kgrag.toml")
 _SECRETS = ("api_key", "api_keys", "store_auth", "index")
+_LOG = logging.getLogger(__name__)
+_READ_ELSEWHERE = frozenset(
+    {
+        *("SERVER_KEY", "DATABASE", "MAPPER", "LINKML"),  # by commands and clients
+        *("FILES", "SHAPES", "ONTOLOGY", "PROFILE", "BASELINE", "SUPPRESS", "FAIL_ON", "SARIF"),
+        *("PACKAGE", "PULL_REQUEST", "EXIT_CODE"),  # by pipelines that audit, as those before
+        "DATA",  # by tests and benchmarks
+    }
+)
+"""What of ``KGRAG_*`` in the environment is no setting, and means something all the same."""
+_NAMED: set[str] = set()
 
 
 class Settings(BaseSettings):
@@ -79,7 +93,9 @@ class Settings(BaseSettings):
         "unset: none",
     )
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
-    timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
+    timeout: float = Field(
+        default=120.0, gt=0, description="seconds that one attempt of a request may take; six are made, within 600 s"
+    )
     max_tokens: int | None = Field(
         default=None,
         ge=1,
@@ -96,6 +112,15 @@ class Settings(BaseSettings):
     completions: Literal["record", "replay", "off"] = Field(
         default="record", description="keep paid completions and reuse them; only reuse them; neither"
     )
+
+    @field_validator("prices")
+    @classmethod
+    def whole_prices(cls, prices: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+        """Return prices that are all of two numbers, neither below 0. Raises ValueError."""
+        for model, row in prices.items():
+            if row.keys() != {"input", "output"} or not all(0 <= value < math.inf for value in row.values()):
+                raise ValueError(f"the price of {model!r} is {row}. Write {{ input = 0.15, output = 0.60 }}")
+        return prices
 
     @classmethod
     def settings_customise_sources(
@@ -137,7 +162,21 @@ def read_settings(**overrides: Any) -> Settings:
             f'KGRAG_PRICES=\'{{"gpt-4o": {{"input": 2.5, "output": 10}}}}\'; in {_FILE}, as TOML.'
         ) from None
     folder_of(settings.kb)
+    _name_unknown()
     return settings
+
+
+def _name_unknown() -> None:
+    """Log a warning for each ``KGRAG_*`` variable that nothing reads, once per process: a slip sets nothing."""
+    settings = [name.upper() for name in Settings.model_fields]
+    for variable in sorted(set(os.environ) - _NAMED):
+        name = variable.removeprefix("KGRAG_").upper()
+        if variable == name or not variable.startswith("KGRAG_") or name in (*settings, *_READ_ELSEWHERE):
+            continue
+        _NAMED.add(variable)
+        near = difflib.get_close_matches(name, [*settings, *sorted(_READ_ELSEWHERE)], 1)
+        meant = f"Did you mean KGRAG_{near[0]}?" if near else "Known: " + ", ".join(sorted(settings)) + "."
+        _LOG.warning("%s in the environment is read by nothing. %s", variable, meant)
 
 
 def folder_of(kb: str | Path) -> Path:

@@ -1,12 +1,14 @@
 """Settings: environment, file, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from kgrag import KnowledgeBase
+from kgrag import KnowledgeBase, settings
 from kgrag.errors import InvalidSettings
-from kgrag.settings import read_settings
+from kgrag.settings import Settings, read_settings
+from tests.conftest import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +79,35 @@ def test_a_table_in_the_environment_that_is_no_json_is_refused(monkeypatch: pyte
     monkeypatch.setenv("KGRAG_PRICES", "gpt-4o=1,2")
     with pytest.raises(InvalidSettings, match="KGRAG_PRICES is no JSON"):
         read_settings()
+
+
+@pytest.mark.parametrize(
+    "row", [{"input": 1.0}, {"input": -1.0, "output": 2.0}, {"input": float("nan"), "output": 2.0}]
+)
+def test_half_and_negative_prices_are_refused_when_settings_are_read(row: dict[str, float]) -> None:
+    with pytest.raises(InvalidSettings, match=r"the price of 'gpt-4o'.*Write \{ input = 0\.15"):
+        read_settings(prices={"gpt-4o": row})
+
+
+def test_a_variable_that_nothing_reads_is_named_once_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(settings, "_NAMED", set())
+    for name in ("KGRAG_TIMOUT", "KGRAG_ZZZ", "KGRAG_SERVER_KEY"):
+        monkeypatch.setenv(name, "2")
+    read_settings()
+    read_settings()
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "KGRAG_TIMOUT in the environment is read by nothing. Did you mean KGRAG_TIMEOUT?"
+    assert told[1].startswith("KGRAG_ZZZ in the environment is read by nothing. Known: API_KEY,")
+    assert len(told) == 2
+
+
+def test_every_variable_that_is_read_besides_settings_is_known() -> None:
+    names = set[str]()
+    for folder, endings in (("kgrag", (".py",)), (".github", (".yml",)), (".gitlab", (".yml",))):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in endings:
+                names.update(re.findall(r"KGRAG_([A-Z][A-Z_]*[A-Z])", path.read_text(encoding="utf-8")))
+    known = {name.upper() for name in Settings.model_fields} | settings._READ_ELSEWHERE
+    assert names - known - {"TIMOUT", "COMPLETE"} == set()

@@ -1,6 +1,7 @@
 """Follow-up questions made full by rule, for English: pronouns and left-out parts are filled from the turn before.
 
-Used where no language model does it; of German and French pronouns alone are (``follow_ups_in_language``). These kinds
+Used where no language model does it; German and French have fewer rules (``follow_ups_in_language``,
+``fragments_in_language``). These kinds
 are resolved: pronouns and "this crop" (by the subject of the question before, or by what its answer names), fragments
 ("And lentil?", "In 2022?", "Why?": the question before with one part exchanged), corrections ("No, I mean lentil": the
 same), "the two" (the subjects of the last two questions), "the second one" of what an answer lists, and "the year
@@ -10,46 +11,34 @@ reason. ``python -m benchmarks.follow_ups`` measures them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import regex
 
-from kgrag.answering.counted_items import item_counted, item_named, listed, neighbouring_year, year_in
+from kgrag.answering.antecedents import Alike, Exchange, antecedent, without_markers
+from kgrag.answering.counted_items import item_named, listed
 from kgrag.answering.follow_ups_in_language import PRONOUN_LANGUAGES, is_whole, with_things
+from kgrag.answering.fragments_in_language import NOT_COMPLETED, completed, without_lead
 from kgrag.answering.question_parts import (
     AUXILIARIES,
     FUNCTION_WORDS,
     PREPOSITIONS,
     QUESTION_WORDS,
-    asked_class,
     form_of,
     is_english,
     named_in,
-    new_in,
     prepositional,
     spans,
     subject,
     tokens,
 )
-from kgrag.answering.value_words import is_value, owner_in
 from kgrag.languages import language_of
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import split
 
 __all__ = ["Alike", "Exchange", "Resolved", "resolve"]
-
-Alike = Callable[[str, Sequence[str]], Sequence[float]]
-"""How alike a text is to each of others, as a cosine; by the embedder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A question that can be understood alone, and what was answered; "" where nothing was."""
-
-    question: str
-    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +60,6 @@ _INSTEAD_OF: Final = late_regex(
     regex.IGNORECASE,
 )
 _ABOUT: Final = late_regex(r"\b(?:what|how) about\b", regex.IGNORECASE)
-_MARKER: Final = late_regex(r"\s*\[\d+\]")
 _CLAUSE: Final = late_regex(
     r"(?<!^)(?:[,;]|\b(?:and|or|but|which|who|whose|that|if|when|while|because|than)\b)", regex.IGNORECASE
 )
@@ -103,10 +91,11 @@ _PRONOUNS: Final = frozenset({"it", "its", "they", "them", "their", "he", "him",
 _LONGEST_FRAGMENT = 8  # words
 _SUBJECT_PRONOUNS: Final = frozenset({"i", "we", "you", "one", "they"})
 _FEW_WORDS = 5
+_OF_PLACES: Final = ("in", "for", "at", "from", "near", "of")
+_ALIKE_NAMES = 0.4
+"""Cosine from which two names behind different prepositions are taken for names of one kind."""
 _ALIKE_ENOUGH = 0.25
 """Cosine from which a fragment is taken for a part of the question before."""
-_SAME_THING = 0.35
-"""Cosine from which "the river" is taken for the Rhine."""
 
 
 def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None) -> Resolved:
@@ -143,11 +132,18 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
 def _in_language(text: str, before: Sequence[Exchange]) -> Resolved:
     """Return a message of another language with its pronouns filled, as far as they are known."""
     if (language := language_of(f"{before[-1].question} {text}")) in PRONOUN_LANGUAGES:
+        if made := completed(text, before[-1].question, language):
+            return Resolved(made)
+        if is_whole(bare := without_lead(text, language), language):
+            text = bare
         made, lacking = with_things(text, [before[-1].question, before[-1].answer], language)
         if lacking or made != text or is_whole(text, language):
             return Resolved(made, f"what {lacking} means could not be found in the conversation." if lacking else "")
-    few = len(text.split()) <= _FEW_WORDS
-    return _joined(text, before, "all rules but those for pronouns are for English") if few else Resolved(text)
+    if len(text.split()) > _FEW_WORDS:
+        return Resolved(text)
+    if note := NOT_COMPLETED.get(language):
+        return Resolved(f"{before[-1].question} {text}", note.format(text))
+    return _joined(text, before, "the rules are for English, German and French")
 
 
 def _without_lead(text: str) -> str:
@@ -199,7 +195,7 @@ def _completed(text: str, fragment: str, before: Sequence[Exchange], alike: Alik
     if _question_word(words) is not None:
         made = _asked_otherwise(fragment, words, last)
     elif words[0] in PREPOSITIONS:
-        made = _with_phrase(fragment, last.question)
+        made = _with_phrase(fragment, last.question, alike)
     else:
         made = _with_item(fragment, before) or _exchanged(fragment, last.question, alike, is_led=is_led)
     return Resolved(made) if made else _joined(text, before, "the question before has no part like it")
@@ -226,7 +222,7 @@ def _with_counted(fragment: str, before: Sequence[Exchange], alike: Alike | None
     for found in _ANAPHOR.finditer(fragment):
         if not (found["one"] or found["year"] or found["time"] or found["noun"] or found["that"]):
             continue
-        if named := _antecedent(found, before, alike):
+        if named := antecedent(found, before, alike):
             pieces += [fragment[at : found.start()], named]
             at = found.end()
         elif named is not None:
@@ -261,14 +257,17 @@ def _asked_otherwise(fragment: str, words: Sequence[str], last: Exchange) -> str
 
 
 def _first_sentence(answer: str) -> str:
-    plain = _MARKER.sub("", answer).strip()
+    plain = without_markers(answer)
     start, end = next(iter(split(plain)), (0, len(plain)))
     sentence: str = plain[start:end]
     return sentence
 
 
-def _with_phrase(phrase: str, question: str) -> str:
-    """Return a question with a phrase ("in 2022") in the place of one of its kind, else at its end."""
+def _with_phrase(phrase: str, question: str, alike: Alike | None) -> str:
+    """Return a question with a phrase ("in 2022") in the place of one of its kind, else at its end.
+
+    "In Rome" is of the kind of "for Paris" as well: a name is put in the place of the one that it is most like.
+    """
     phrase = phrase[:1].lower() + phrase[1:]
     preposition, _, words = phrase.partition(" ")
     if form_of(words) == "number" and (dated := regex.search(r"\b(?:in|during|for) (?:1[5-9]|20)\d\d\b", question)):
@@ -276,6 +275,11 @@ def _with_phrase(phrase: str, question: str) -> str:
     for found, start, end in prepositional(question, preposition):
         if form_of(found) == form_of(regex.sub(r"^(?:the|a|an) ", "", words)):
             return f"{question[:start]}{phrase}{question[end:]}"
+    if alike and preposition in _OF_PLACES and form_of(words) == "name":
+        places = [one for other in _OF_PLACES for one in prepositional(question, other) if form_of(one[0]) == "name"]
+        nearness = alike(words, [name for name, _, _ in places]) if places else []
+        if (best := max(zip(nearness, places, strict=True), default=None)) and best[0] >= _ALIKE_NAMES:
+            return f"{question[: best[1][1]]}{phrase}{question[best[1][2] :]}"
     return f"{question.rstrip('?!. ')} {phrase}?"
 
 
@@ -328,13 +332,14 @@ def _with_antecedents(text: str, before: Sequence[Exchange], alike: Alike | None
     for found in _ANAPHOR.finditer(text):
         if any(start <= found.start() < end for start, end in empty) or _is_bound(text, found):
             continue
-        named = _antecedent(found, before, alike)
+        named = antecedent(found, before, alike)
         if named is None:
             continue
         if not named:
             lacking.append(found[0])
             continue
-        is_possessive = found["its"] or found["persons"]
+        is_object = found[0].casefold() == "her" and regex.match(r"\s*(?:[?.!,]|$)", text[found.end() :])
+        is_possessive = (found["its"] or found["persons"]) and not is_object
         name = f"{named}’s" if is_possessive else named
         name = name[:1].upper() + name[1:] if found.start() == 0 else name
         pieces += [text[at : found.start()], name]
@@ -372,119 +377,3 @@ def _is_bound(text: str, found: regex.Match[str]) -> bool:
         is_verb_only = len(content) == 1 and words[0] in QUESTION_WORDS and not set(words) & AUXILIARIES
         return bool(content) and not is_verb_only
     return False
-
-
-def _antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alike | None) -> str | None:
-    """Return what a word stands for; "" where it should stand for something, None where it may well not."""
-    last = before[-1]
-    if found["person"] or found["persons"]:
-        return _person(before)
-    if found["place"]:
-        return _place(last)
-    if found["two"]:
-        both = list(dict.fromkeys(filter(None, (subject(one.question) for one in before))))[-2:]
-        return " and ".join(both) if len(both) == 2 else ""
-    if found["one"]:
-        return _counted(found, before)
-    if found["year"] or found["time"]:
-        return _dated(found, last)
-    noun = found["noun"] or found["that"]
-    named = (noun.partition(" ")[2] if noun else found["named"]) or ""
-    return _described(named.casefold(), before, alike, certain=bool(noun)) if named else _done(found, before)
-
-
-def _done(found: regex.Match[str], before: Sequence[Exchange]) -> str:
-    """Return what "do that" means after "Who wrote X?", as "that (wrote X)"; else what "that" and "it" mean."""
-    asked = regex.fullmatch(r"who (?P<verb>\p{L}+)(?P<rest> .+?)[?.! ]*", before[-1].question, regex.IGNORECASE)
-    is_deed = found["this"] and regex.search(r"\b(?:do|did|does|done|doing) $", found.string[: found.start()])
-    if is_deed and asked and asked["verb"].casefold() not in AUXILIARIES:
-        return f"{found[0]} ({asked['verb']}{asked['rest']})"
-    return _thing(before)
-
-
-def _dated(found: regex.Match[str], last: Exchange) -> str:
-    """Return the year that "the year before" or the "that" of "before that" means; "" where no year was said."""
-    year = year_in(last.question) or year_in(last.answer)
-    if not year or found["time"]:
-        return year
-    has_preposition = regex.search(
-        r"\b(?:in|during|for|since|until|of) $", found.string[: found.start()], regex.IGNORECASE
-    )
-    return f"{'' if has_preposition else 'in '}{neighbouring_year(found['year'], year)}"
-
-
-def _counted(found: regex.Match[str], before: Sequence[Exchange]) -> str | None:
-    """Return the thing of a list that "the second one" means, else the one with the name of the question before."""
-    last = before[-1].question
-    turns = ((exchange.question, exchange.answer) for exchange in reversed(before))
-    item = item_counted(found["which"].casefold(), turns, last=last)
-    if item is not None:
-        return item
-    if not found[0].endswith(" one"):
-        return None
-    about = subject(last).removeprefix("the ")
-    names = [name for name in named_in(last) if name not in about]
-    return f"the {found['which']} {names[-1]}" if names else ""
-
-
-def _thing(before: Sequence[Exchange]) -> str:
-    """Return what "it" means: what a question asked for by "which", else what it was about."""
-    for exchange in reversed(before):
-        asked = asked_class(exchange.question)
-        if asked and (new := _asked_for(asked, exchange)):
-            noun, of, whole = asked.partition(" of ")
-            return f"the {noun} {new}{of}{whole}" if of else new
-        if about := owner_in(subject(exchange.question)):
-            return about
-    return ""
-
-
-def _asked_for(asked: str, exchange: Exchange) -> str:
-    """Return the name that answers "which RFC": "RFC 1059" before others, from the sentence most like the question."""
-    wanted = {token[0].casefold() for token in tokens(exchange.question)} - FUNCTION_WORDS
-    plain = _MARKER.sub("", exchange.answer)
-    sentences = [plain[start:end] for start, end in split(plain)]
-    sentences.sort(key=lambda one: -len(wanted & {token[0].casefold() for token in tokens(one)}))
-    new = [name for one in sentences for name in new_in(one, exchange.question) if not is_value(name, plain)]
-    kind = asked.partition(" ")[0].casefold()
-    return next((name for name in new if kind in name.casefold().split()), new[0] if new else "")
-
-
-def _described(noun: str, before: Sequence[Exchange], alike: Alike | None, *, certain: bool) -> str | None:
-    """Return what "this crop" or "the company" means; None for "the" with a noun that describes nothing said before."""
-    last = before[-1]
-    asked = asked_class(last.question)
-    if asked.partition(" ")[0] == noun and (new := _asked_for(asked, last)):
-        return new
-    about = _thing(before)
-    if certain:
-        kinds = (name for text in (last.question, last.answer) for name in named_in(text))
-        return next((f"the {name}" for name in kinds if name.casefold().endswith(f" {noun}")), about)
-    if not about or not alike or noun in last.question.casefold():
-        return None
-    return about if alike(noun, [about])[0] >= _SAME_THING else None
-
-
-def _person(before: Sequence[Exchange]) -> str:
-    for exchange in reversed(before):
-        asked_who = regex.match(r"(?:to |with |by |for )?who", exchange.question, regex.IGNORECASE)
-        new = _persons(new_in(exchange.answer, exchange.question), exchange.answer)
-        known = _persons(named_in(exchange.question), exchange.question)
-        for names in (new, known) if asked_who else (known, new):
-            if names:
-                return names[0]
-    return ""
-
-
-def _persons(names: Sequence[str], text: str) -> list[str]:
-    """Return the names that may be of persons: several words, without article, and no place that something is in."""
-    return [name for name in names if " " in name and not regex.search(rf"\b(?i:the|in|at) {regex.escape(name)}", text)]
-
-
-def _place(last: Exchange) -> str:
-    for text in (last.answer, last.question):
-        for preposition in ("in", "at", "near", "on", "to", "from"):
-            for words, start, end in prepositional(text, preposition):
-                if form_of(words) == "name":
-                    return text[start].lower() + text[start + 1 : end]
-    return ""

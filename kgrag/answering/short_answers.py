@@ -16,7 +16,10 @@ import regex
 
 from kgrag.answering.counted_items import listed
 from kgrag.answering.durations import compound_times
+from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
+from kgrag.answering.opposite_things import is_opposite
+from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.answering.value_clauses import lacks_period, values_with
 from kgrag.answering.values_in_language import values_in
@@ -68,6 +71,11 @@ _UNIT = late_regex(
 )
 """A measure, or things counted: a plural. "Three growing zones" are no "three growing"."""
 _LIST_MARK = late_regex(r"(?:^|\n)\s*\(?\p{N}{1,3}[.)](?=\s)|\(\p{N}\)(?=\s+\p{Lu})")
+_ONE = late_regex(
+    r"\b(?:the|this|that|each|every|another|other|old|new|first|last|next|only|\p{L}{2,}(?:er|est))\s+(?P<one>one)\b",
+    flags=regex.IGNORECASE,
+)
+"""Stands for a thing: "the old one"."""
 _DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
 _NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
 """What stands before the number of a name ("LT 11") or of a day."""
@@ -134,7 +142,12 @@ class _Cited:
     def body(self) -> str:
         """The sentence without the term that it explains."""
         label, colon, rest = self.text.partition(": ")
-        return rest if colon and len(self.quotes) > 1 and places(label, self.quotes[0][1]) else self.text
+        if not colon or not self.quotes:
+            return self.text
+        first = self.quotes[0][1]
+        heading = r"\s+".join(map(regex.escape, label.split()))
+        is_heading = regex.match(rf"{heading}[ \t]*\n", first) is not None
+        return rest if is_heading or (len(self.quotes) > 1 and places(label, first)) else self.text
 
 
 def short_answers(
@@ -163,23 +176,26 @@ def short_answers(
         quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
     cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
     language = language or language_to_answer_in(question, sentences)
-    if lacks_period(question, language, [*sentences, *headings]):
+    if lacks_period(question, language, [*sentences, *headings]) or is_opposite(question, [*sentences[:1], *headings]):
         return ()
     if language != ENGLISH:
-        return _in_language(question, cited, language)
-    asked = asked_for(question)
+        return _in_language(question, cited, language, " ".join(headings))
+    asked, around = asked_for(question), " ".join(headings)
     if cited and asked.kind == "boolean":
         return _truth(question, cited, headings)
-    return _choice(question, asked, cited, headings) if asked.kind == "choice" else _cut_out(question, asked, cited)
+    return (
+        _choice(question, asked, cited, headings)
+        if asked.kind == "choice"
+        else _cut_out(question, asked, cited, around)
+    )
 
 
-def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple[Value, ...]:
+def _in_language(question: str, cited: Sequence[_Cited], language: str, around: str) -> tuple[Value, ...]:
     """Return the first value in the first sentence that has one; whether something is so only the first one says."""
     kind = asked_in(question, language).kind
+    cut = partial(values_in, question, language=language)
     for sentence in cited:
-        for value in values_with(
-            question, sentence.body, language, kind, partial(values_in, question, language=language)
-        ):
+        for value in values_with(question, sentence.body, language, kind, cut, around):
             if value.kind == "boolean":
                 return (replace(value, citation=sentence.quotes[0][0] if sentence.quotes else 0),)
             if (place := sentence.citation_of(value.text)) is not None:
@@ -189,16 +205,15 @@ def _in_language(question: str, cited: Sequence[_Cited], language: str) -> tuple
     return ()
 
 
-def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:
+def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited], around: str) -> tuple[Value, ...]:
     """Return the values of the kind asked for in the first sentence that has one."""
-    known = frozenset(terms(question))
     if asked.kind == "number" and _SUPERLATIVE.search(question) and len(cited) > 1 and _are_facts(cited):
         return ()
     for sentence in cited:
         if is_wide_row(sentence.body):  # which of its cells is asked for, only its labels tell
             continue
         found = []
-        for value in _values_asked(question, asked, sentence, known):
+        for value in _values_asked(question, asked, sentence, around):
             if (place := sentence.citation_of(value.text)) is None and value.unit:  # which the label of the value has
                 place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
             if place is not None:
@@ -208,13 +223,14 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Valu
     return ()
 
 
-def _values_asked(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Sequence[Value]:
+def _values_asked(question: str, asked: Asked, sentence: _Cited, around: str) -> Sequence[Value]:
     """Return the values of a sentence that stand with what the question says of them."""
+    known = frozenset(terms(question))
 
     def cut(part: str) -> Iterator[Value]:
         return _values(question, asked, sentence if part == sentence.body else _Cited(part, ()), known)
 
-    return values_with(question, sentence.body, ENGLISH, asked.kind, cut)
+    return values_with(question, sentence.body, ENGLISH, asked.kind, cut, f"{around} {sentence.text}")
 
 
 def _are_facts(cited: Sequence[_Cited]) -> bool:
@@ -244,6 +260,8 @@ def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]
     elif asked.kind == "person":
         by = [found.start() for found in regex.finditer(r"\bby\s+(?=\p{Lu})", body)]
         names = [found for found in _new(_NAME.finditer(body), known) if " " in found[0].strip()]
+        told = persons_asked(question, body, [found.span() for found in names])
+        names = [found for found in names if found.span() in told]
         names.sort(key=lambda found: (not any(0 <= found.start() - at <= 3 for at in by), found.start()))
         yield from (Value("text", found[0].rstrip(".")) for found in names[:1])
     else:
@@ -328,7 +346,7 @@ def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]
     A number in letters counts only for a question how many, how much or how often.
     """
     after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
-    others = [*_no_amounts(body), *not_counted(question, body)]
+    others = [*_no_amounts(body), *not_counted(question, body), *numbered_places(body, question)]
     counts = regex.search(r"\bhow\b", question, regex.IGNORECASE) is not None
     matches = [
         match
@@ -355,6 +373,7 @@ def _no_amounts(body: str) -> list[tuple[int, int]]:
     spans = [match.span() for match in _DATE.finditer(body) if not match["y2"]]
     spans += [match.span() for pattern in (_LIST_MARK, _DAY) for match in pattern.finditer(body)]
     spans += [match.span("year") for match in _YEAR.finditer(body)]
+    spans += [match.span("one") for match in _ONE.finditer(body)]
     spans += [(match.end(), match.end() + 1) for match in _NAMED_NUMBER.finditer(body)]
     return spans
 

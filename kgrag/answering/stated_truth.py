@@ -14,10 +14,14 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.asked_clauses import asked_clause
 from kgrag.answering.denied_whole import denies_all
+from kgrag.answering.opposite_words import in_words_of, outcome, times_allowed
+from kgrag.answering.unstated_matters import is_other_duty, is_unstated
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.rule_words import rule_terms
 from kgrag.text.sentences import word_set
 
 __all__ = ["stated_truth"]
@@ -39,7 +43,6 @@ class _Rules:
         modals: verbs of what is allowed or possible.
         exceptions: begin what is excepted.
         verbs: others that end it.
-        words: those of rules, which name nothing.
     """
 
     negation: regex.Pattern[str]
@@ -49,7 +52,6 @@ class _Rules:
     modals: str
     exceptions: str
     verbs: str
-    words: str
 
     @cached_property
     def forbids(self) -> regex.Pattern[str]:
@@ -68,6 +70,11 @@ class _Rules:
         stop = rf"(?!\b(?:{self.verbs}|{self.modals})\b)"
         return _caseless(rf"\b(?:{self.exceptions})\s*(?P<behind>(?:{stop}[^,;.\p{{N}}])*{_LISTED}|(?:{stop}[^,;.])*)")
 
+    def denies(self, text: str) -> bool:
+        """Return whether a text says that something isn't so or may not be."""
+        plain = self.plain(text)
+        return (self.negation.search(plain) is None) == (self.forbids.search(plain) is not None)
+
     def plain(self, text: str) -> str:
         """Return a text in which one word forbids ("not permitted", "No smoking") or allows ("not forbidden")."""
         denied = rf"(?:{self.denial})\W+(?:\p{{L}}+\W+){{0,2}}?"
@@ -83,48 +90,43 @@ _RULES = MappingProxyType(
     {
         ENGLISH: _Rules(
             _caseless(
-                r"\b(?:not|no(?![-‐])|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?"
-                r"|\w+n['’]t)\b"
+                r"\b(?:not|no(?![-‐])|nobody|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to"
+                r"|lack(?:s|ed)?|\w+n['’]t)\b"
             ),
             denial=r"\bnot|\bno\s+longer|\bnever|n['’]t",
             bans="prohibited|prohibits?|prohibiting|prohibition|forbids?|forbidden|forbade|bans?|banned|barred|disallows?"
-            "|disallowed|deny|denies|denied|illegal|unlawful|impermissible|outlawed",
+            "|disallowed|deny|denies|denied|illegal|unlawful|impermissible|outlawed"
+            r"|excluded|ruled\s+out|out\s+of\s+the\s+question",
             permits="allowed|allows?|permits?|permitted|permissible|authorised|authorized|lawful|legal",
             modals="may|might|can|could",
             exceptions=r"except(?:ing)?(?:\s+for)?|excluding|with\s+the\s+exception\s+of|but\s+not|other\s+than"
             r"|apart\s+from|unless",
             verbs="is|are|was|were|has|have|had|must|will|shall|should|do|does|did|cannot",
-            words="prohibited prohibition forbid forbidden forbade ban banned barred disallowed deny illegal unlawful"
-            " impermissible outlawed allowed permitted permissible permission authorised authorized lawful legal",
         ),
         "de": _Rules(
-            _caseless(r"\b(?:nicht|kein\p{L}*|nie|niemals|weder|ohne|unmöglich|nirgends)\b"),
+            _caseless(r"\b(?:nicht|kein\p{L}*|nie|niemals|weder|ohne|unmöglich|nirgends|niemand\p{L}*)\b"),
             denial=r"\bnicht|\bnie(?:mals)?",
             bans=r"verboten|verbotene[nrms]?|verbietet|verbieten|verbot|untersagt|untersagen|unzulässig|unstatthaft"
-            r"|\p{L}+verbot",
+            r"|ausgeschlossen|\p{L}+verbot",
             permits="erlaubt|gestattet|zulässig|zugelassen|genehmigt",
             modals="darf|dürfen|durfte|kann|können|könnte",
             exceptions=r"außer(?!\s+(?:Betrieb|Kraft|Haus|Dienst|Acht|Sicht)\b)|mit\s+Ausnahme(?:\s+von)?|ausgenommen"
             r"|bis\s+auf|(?:aber|jedoch)\s+nicht|es\s+sei\s+denn",
             verbs="ist|sind|war|waren|hat|haben|wird|werden|muss|müssen|soll|sollen",
-            words="verboten verbietet verbieten verbot untersagt untersagen unzulässig unstatthaft erlaubt gestattet"
-            " zulässig zugelassen genehmigt kann dürfen können",
         ),
         "fr": _Rules(
             _caseless(
-                r"\b(?:ne\s|n['’])(?:\p{L}+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible)\b"
+                r"\b(?:ne\s|n['’])(?:[\p{L}'’]+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible|ni)\b"
+                r"|\A\W*pas\s"
             ),
             denial=r"\bpas|\bplus|\bjamais",
             bans="interdit|interdite?s?|interdisent|interdire|interdiction|défendue?s?|défend|proscrite?s?|proscrire"
-            "|prohibée?s?|illégale?s?",
+            r"|prohibée?s?|illégale?s?|exclue?s?|hors\s+de\s+question",
             permits="permis|permise?s?|permet|permettent|autorisée?s?|autorise|autorisent|licite",
             modals="peut|peuvent|puis-je|peux|pouvons|pouvez|pourra|pourrait",
             exceptions=r"sauf|exceptée?s?|hormis|à\s+l['’]exception\s+d(?:e|es|u)\b|à\s+l['’]exception\s+d['’]|mais\s+pas"
             r"|à\s+moins\s+que",
             verbs="est|sont|était|étaient|a|ont|doit|doivent|sera|seront",
-            words="interdit interdite interdisent interdire interdiction défendu défendue défend proscrit proscrite"
-            " prohibé illégal permis permise permet permettent autorisé autorisée autorise licite"
-            " peut peuvent peux",
         ),
     }
 )
@@ -185,16 +187,31 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
         return None
     if {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
         return False if _is_out_of_service(question, sentence, context, language) else None
-    return _of_exceptions(question, sentence, context, language)
+    asked = set(terms(question, language)) - rule_terms(language)
+    if proposal := outcome(question, sentence, language):
+        stated = set(terms(f"{proposal.matter} {context} {sentence}", language))
+        return (
+            proposal.truth
+            if asked <= stated | set(terms(in_words_of(question, sentence, language), language))
+            else None
+        )
+    if is_unstated(question, asked, sentence, language):
+        return None
+    agrees = times_allowed(question, sentence, language)
+    if not agrees:
+        return agrees
+    return _of_exceptions(question, in_words_of(question, sentence, language), context, language)
 
 
 def _of_exceptions(question: str, sentence: str, context: str, language: str) -> bool | None:
     """Return whether what is asked is so by a sentence, in which what is excepted has the contrary answer."""
     rules = _RULES[language]
-    asked = set(terms(question, language)) - set(terms(rules.words, language))
+    asked = set(terms(question, language)) - rule_terms(language)
     excepted = None if rules.excepts.search(question) else rules.excepts.search(sentence)
+    if excepted and not excepted["behind"].strip():  # "in den Räumen jedoch nicht"
+        excepted = None
     if excepted is None:
-        return _of_clauses(question, sentence, asked, context, language)
+        return _of_asked_clause(question, sentence, asked, context, language)
     main = f"{sentence[: excepted.start()]} {sentence[excepted.end() :]}"
     inside, outside = (set(terms(text, language)) for text in (excepted["behind"], main))
     behind = (asked & inside) - outside
@@ -226,6 +243,27 @@ def _names(excepted: str, language: str) -> set[str]:
     """Return the first term of each thing that is excepted."""
     items = regex.split(r",|\b(?:and|or|und|oder|sowie|et|ou)\b", excepted)
     return {found[0] for item in items if (found := terms(item, language))}
+
+
+def _of_asked_clause(question: str, sentence: str, asked: set[str], context: str, language: str) -> bool | None:
+    """Return whether what is asked is so by the clause of a sentence that is about it."""
+    rules = _RULES[language]
+    clause = asked_clause(asked, sentence, context, language, rules.denies, f"{rules.bans}|{rules.permits}")
+    if clause is None:
+        return None
+    if not clause.remnant:
+        if clause.text != sentence:
+            asked = asked & set(terms(f"{clause.text} {context}", language))
+        truth = _of_clauses(question, clause.text, asked, context, language)
+    else:
+        truth = clause.denies == rules.denies(question)
+        if truth and not (
+            _within_limits(question, clause.text, asked, language) and _of_its_period(question, clause.text)
+        ):
+            return None
+    if truth is not None and is_other_duty(question, clause.text, language, denied=not truth):
+        return None
+    return truth
 
 
 def _of_clauses(question: str, sentence: str, asked: Collection[str], context: str, language: str) -> bool | None:
@@ -298,7 +336,7 @@ def _states(question: str, asked: Collection[str], says: str, said: Collection[s
     """
     rules = _RULES[language]
     allowed = rules.allows.search(says) or rules.may.search(says)
-    named = set() if allowed else set(terms(question, language)) & set(terms(rules.words, language))
+    named = set() if allowed else set(terms(question, language)) & rule_terms(language)
     wanted = {*asked, *named}
     return all(term in said or (language == ENGLISH and term in _SAYS_LITTLE) for term in wanted)
 
@@ -309,7 +347,7 @@ def _within_limits(question: str, sentence: str, asked: Collection[str], languag
     limit = _ONLY.search(sentence)
     if limit is None or not (rules.may.search(question) or rules.allows.search(question)):
         return True
-    return set(terms(limit["behind"], language)) - set(terms(rules.words, language)) <= {*asked, "us", "use"}
+    return set(terms(limit["behind"], language)) - rule_terms(language) <= {*asked, "us", "use"}
 
 
 def _of_its_period(question: str, sentence: str) -> bool:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import regex
 
+from kgrag.answering.parallel_parts import asks_past, values_of_part
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.kept_until import asks_kept, says_end
@@ -120,8 +121,8 @@ _UNITS_OF_TIME = (
     ("hour", "hours?|stunden?|heures?|hourly|stündlich"),
     ("day", "days?|nights?|tag|nacht|jour|nuit|daily|täglich"),
     ("week", "weeks?|woche|semaine|weekly|wöchentlich"),
-    ("month", "months?|monat|mois|monthly|monatlich"),
-    ("year", "annual|years?|jahr|an|année|yearly|annually|jährlich"),
+    ("month", "months?|monat|mois|monthly|monatlich|mensuel"),
+    ("year", "annual|years?|jahr|an|année|yearly|annually|jährlich|annuel"),
 )
 _ORDER = (
     ("1", r"1(?:st)?\.?|first|erste\p{L}*|premier|1er"),
@@ -137,14 +138,24 @@ _PERIODS = (
     ),
     (
         late_regex(
-            r"\b(?:per|a|an|each|every|pro|je|par)\s+(?P<key>\p{L}+)"
-            r"|\b(?P<key>hourly|daily|weekly|monthly|yearly|annually|stündlich|täglich|wöchentlich|monatlich|jährlich)\b",
+            r"\b(?:per|a|an|each|every|pro|je|par|im|am|in\s+der)\s+(?P<key>\p{L}+)"
+            r"|\b(?P<key>hourly|daily|weekly|monthly|yearly|annual(?:ly)?)\b|\b(?P<key>mensuel|annuel)(?:le)?s?\b"
+            r"|\b(?P<key>stündlich|täglich|wöchentlich|monatlich|jährlich)(?:e[rnms]?)?\b",
             flags=regex.I,
         ),
         _UNITS_OF_TIME,
     ),
 )
 """Years, quarters, and what something is counted or paid by, with the keys of what is named in several ways."""
+_HAS_NUMBER = late_regex(
+    r"\p{N}|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|(?:ein|zwei|drei|vier|fünf|sechs)(?:mal)?|sieben|acht"
+    r"|neun|zehn|deux|trois|quatre|cinq|sept|huit|neuf|dix)\b",
+    flags=regex.I,
+)
+_FINITE = late_regex(
+    r"\b(?:is|are|was|were|has|have|had|will|ist|sind|war|waren|hat|haben|wird|werden|wurden?|est|sont|était|ont)\b",
+    flags=regex.I,
+)
 _ASKS_TIME = late_regex(r"\bà\s+quelle\s+heure\b|\bum\s+wie\s?viel\s+uhr\b|\b(?:at|by)\s+what\s+time\b", flags=regex.I)
 _TIME = late_regex(
     r"(?<![\p{N}.,:])\p{N}{1,2}(?:[:.]\p{N}{2})?\s*(?:Uhr(?:\s+\p{N}{2})?|[ap]\.?m\b\.?|heures?(?:\s+\p{N}{2})?|h(?:\s?\p{N}{2})?)"
@@ -176,9 +187,9 @@ def lacks_period(question: str, language: str, texts: Sequence[str]) -> bool:
 
 
 def values_with(
-    question: str, text: str, language: str, kind: str, cut: Callable[[str], Iterable[Value]]
+    question: str, text: str, language: str, kind: str, cut: Callable[[str], Iterable[Value]], around: str = ""
 ) -> list[Value]:
-    """Return the values of a sentence that stand with the verb, period and rate of a question; all of another kind.
+    """Return the values of a sentence with the verb, period, rate and group of a question; all of another kind.
 
     Args:
         question: as it was asked.
@@ -186,15 +197,16 @@ def values_with(
         language: of both.
         kind: of value that is asked for; only for a number or date is it looked at where it stands.
         cut: returns the values of a text.
+        around: the headings of the sentence.
     """
     asks_time = _ASKS_TIME.search(question) is not None
     if kind not in {"number", "date"} and not asks_time:
         return list(cut(text))
     for part in () if _is_contrary(question, text) else _parts_asked(question, text, language):
         found = _times(part) if asks_time else list(cut(part))
-        if found and found[0].kind == "number":
-            found = _of_period(question, text, found)
-            return _nearest_values(question, text, found) if language == ENGLISH else found
+        if found and kind == "number" and not asks_time:
+            found = _of_limit(question, text, _of_period(question, text, found))
+            return values_of_part(question, text, found, language, around)
         if found:
             return found
     return []
@@ -208,7 +220,8 @@ def _parts_asked(question: str, text: str, language: str) -> tuple[str, ...]:
     >>> _parts_asked("How many members died?", "57 members joined, 41 left.", "en"), _parts_asked("Who?", "Ann.", "en")
     ((), ('Ann.',))
     """
-    said = [text[start:end] for start, end in _clauses(text)]
+    spans = _clauses(text)
+    said = [text[start:end] for start, end in spans]
     if asks_kept(question, language) and (ends := [one for one in said if says_end(one, language)]):
         return tuple(ends)
     verb = _verb_asked(question, language)
@@ -223,11 +236,23 @@ def _parts_asked(question: str, text: str, language: str) -> tuple[str, ...]:
     rest = [one for one, is_asked in zip(said, has, strict=True) if is_asked or not _has_another(one, language)]
     if any(has) and len(rest) == len(said) and all(has):
         return (text,)
-    own = [_counting(clause, language) for clause, is_asked in zip(said, has, strict=True) if is_asked]
+    own = [
+        _counting(text[spans[at][0] : _end(at, spans, said, language)], language) for at, one in enumerate(has) if one
+    ]
     if len(rest) == len(said):
         return (*own, text)
     left = [clause for clause, is_asked in zip(said, has, strict=True) if clause in rest and not is_asked]
     return (*own, *(_plain(clause) for clause in left if clause.strip(" .")))
+
+
+def _end(at: int, spans: Sequence[tuple[int, int]], said: Sequence[str], language: str) -> int:
+    """Return where a clause ends, with those behind it that share its verb: "8 is paid for lunch, 9 for dinner"."""
+    end = spans[at][1]
+    for (_, stop), clause in zip(spans[at + 1 :], said[at + 1 :], strict=True):
+        if not _HAS_NUMBER.search(clause) or _SAYS_VERB[language].search(clause) or _FINITE.search(clause):
+            break
+        end = stop
+    return end
 
 
 def _has_another(clause: str, language: str) -> bool:
@@ -300,7 +325,7 @@ def _of_period(question: str, text: str, values: Sequence[Value]) -> list[Value]
     for pattern, names in _PERIODS:
         asked = {key for _, key in _keys(pattern, names, question)}
         said = list(_keys(pattern, names, text))
-        if len(asked) != 1 or not said:
+        if len(asked) != 1 or not said or (not names and asks_past(question)):
             continue
         if pattern is _PERIODS[0][0]:  # "2024 s'élèvent" is no value
             kept = [one for one in kept if not regex.match(rf"{next(iter(asked))}\b", one.text)]
@@ -326,7 +351,7 @@ def _key_at(text: str, at: int, said: Sequence[tuple[int, str]]) -> str:
     """Return the period of what stands at a place: of its clause, else of the clause before it, else of that behind."""
     start, end = next((one for one in _clauses(text) if one[0] <= at < one[1]), (0, len(text)))
     own = [(place, key) for place, key in said if start <= place < end]
-    before, behind = [key for place, key in own if place < at], [key for place, key in own if place > at]
+    before, behind = [key for place, key in own if place <= at], [key for place, key in own if place > at]
     if own:
         # "from 5 in 2023 to 6 in 2024", but "in 2023 5, in 2024 6"
         leads = any(character.isdigit() for character in text[start : own[0][0]])
@@ -335,30 +360,23 @@ def _key_at(text: str, at: int, said: Sequence[tuple[int, str]]) -> str:
     return earlier[-1] if earlier else said[0][1]
 
 
-def _nearest_values(question: str, text: str, values: Sequence[Value]) -> list[Value]:
-    """Return the values in the clause of an English sentence that has all that others have of a question, and more.
+def _of_limit(question: str, text: str, values: Sequence[Value]) -> list[Value]:
+    """Return the values in the clauses with the limit that a question asks for: its default, maximum or minimum.
 
     >>> values = [Value("number", "3.5 bar"), Value("number", "6 bar")]
     >>> said = "The default is 3.5 bar; the maximum is 6 bar."
-    >>> [one.text for one in _nearest_values("What is the default?", said, values)]
+    >>> [one.text for one in _of_limit("What is the default?", said, values)]
     ['3.5 bar']
     """
-    if len(values) < 2:
+    limits = set(terms(question)) & _LIMITS
+    if len(values) < 2 or not limits:
         return list(values)
-    asked, head, shares = set(terms(question)), "", []
+    left = []
     for start, end in _clauses(text):
+        found = set(terms(text[start:end])) & _LIMITS
         here = [one for one in values if any(start <= at < end for at in _spots(one.text, text))]
-        if not here:
-            continue
-        first = min(at for one in here for at in _spots(one.text, text) if start <= at < end)
-        head = text[start:first] if terms(regex.sub(r"\b(?:up to|about|only)\b", "", text[start:first])) else head
-        found = set(terms(f"{head} {text[first:end]}"))
-        shares.append((asked & found, here, set(terms(text[start:end]))))
-    limits = asked & _LIMITS
-    shares = [one for one in shares if not limits or limits & one[0] or not one[2] & _LIMITS]
-    best = [one for one in shares if all(one is other or one[0] > other[0] for other in shares)]
-    left = best or shares
-    return [one for one in values if any(one in here for _, here, _ in left)]
+        left += here if limits & found or not found else []
+    return [one for one in values if one in left]
 
 
 def _is_contrary(question: str, text: str) -> bool:

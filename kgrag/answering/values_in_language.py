@@ -12,6 +12,8 @@ from types import MappingProxyType
 import regex
 
 from kgrag.answering.durations import compound_times
+from kgrag.answering.numbered_places import numbered_places
+from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
@@ -46,6 +48,10 @@ _SPELLED = late_regex(
     rf"\b(?P<number>{'|'.join(_LETTERS)})\s(?P<unit>Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
     r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
     flags=regex.IGNORECASE,
+)
+_ELLIPTIC = late_regex(
+    rf"(?:,|\bund|\bsowie|\bet)\s+(?P<number>\p{{N}}+|(?i:{'|'.join(_LETTERS)}))"
+    r"(?=\s+(?:für|bei|beim|im|in|am|an|auf|aus|pour|dans|à|au|aux|chez|en)\s)"
 )
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
@@ -100,12 +106,14 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
 
 
 def _persons(question: str, sentence: str, language: str) -> list[str]:
-    """Return the one person of a sentence: the name behind a title, or of French, whose nouns are small, any name."""
+    """Return the one person asked for: the name behind a title, or of French, whose nouns are small, any name."""
     patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
     for pattern in patterns:
-        found = dict.fromkeys(one["name"] for one in pattern.finditer(sentence) if one["name"] not in question)
-        if found:
-            return list(found) if len(found) == 1 else []
+        names = [one for one in pattern.finditer(sentence) if one["name"] not in question]
+        if names:
+            told = persons_asked(question, sentence, [one.span("name") for one in names], language)
+            found = list(dict.fromkeys(one["name"] for one in names if one.span("name") in told))
+            return found if len(found) == 1 else []
     return []
 
 
@@ -116,8 +124,11 @@ def _new(pattern: regex.Pattern[str], question: str, sentence: str) -> Iterator[
 def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[str]]:
     """Return the numbers that may be asked for: beside what is counted, with a currency, in the clause of the thing."""
     if counted_noun(question, language):
-        return [found for place in numbers_of(question, sentence, language) for found in _read_at(sentence, *place)]
+        places = sorted({*numbers_of(question, sentence, language), *_left_out(sentence)})
+        places = [(at, end) for at, end in places if not regex.search(rf"\b{sentence[at:end]}\b", question)]
+        return [found for place in places for found in _read_at(sentence, *place)]
     days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
+    days += numbered_places(sentence, question)
     numbers = [
         found
         for found in _new(_NUMBER, question, sentence)
@@ -128,6 +139,11 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
         numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
     numbers = numbers or list(_new(_SPELLED, question, sentence))
     return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
+
+
+def _left_out(sentence: str) -> list[tuple[int, int]]:
+    """Return where numbers stand by themselves behind another of what they count: "acht Autos und drei für Gäste"."""
+    return [found.span("number") for found in _ELLIPTIC.finditer(sentence)]
 
 
 def _read_at(sentence: str, start: int, end: int) -> Iterator[regex.Match[str]]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
@@ -48,9 +49,23 @@ RunnerOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _price(given: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return a price as it was given. Raises typer.BadParameter."""
+    if given is not None and not all(0 <= amount < math.inf for amount in given):
+        raise typer.BadParameter("a price is 0 or more. Write --price 0.15 0.60.")
+    return given
+
+
 PriceOption = Annotated[
     tuple[float, float] | None,
-    typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
+    typer.Option(
+        "--price",
+        callback=_price,
+        help="With --dry-run: price of a million input and output tokens.",
+        show_default=False,
+    ),
 ]
 
 

@@ -46,7 +46,7 @@ _COMES_BACK = "the file is still there, and comes back with the next ingest or s
 _ANSWER_WENT = "a kept answer went with what it cites"
 _SAME_TEXT = "another document has the same text, and stays"
 _MOVED_SOURCE = "{1}, the folder of the source '{0}' (if it is elsewhere now: kgrag sources --move {0} --to FOLDER)"
-_COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
+_COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced", "notes")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
 WholePagesOption = Annotated[bool, typer.Option("--whole-pages", help="Keep the navigation of HTML pages.")]
@@ -259,6 +259,7 @@ def _end_ingest(
         f"{len(skipped)} skipped, "
         f"{len(broken)} broken"
     )
+    _some(counts.get("notes", ()), "note")  # an earlier server sends none
     _some(skipped, "skipped")
     _some(broken, "broken", failed=True)
     _some(violations, "in quarantine", failed=True)
@@ -339,6 +340,7 @@ def _end_sync(
     )
     _some([f"{before} -> {after}" for before, after in moved], "moved or renamed")
     _some([f"{file} (as {first})" for file, first in same], "the same text")
+    _some(counts.get("notes", ()), "note")  # an earlier server sends none
     _some(skipped, "skipped")
     _some(broken, "broken", failed=True)
     _some(counts["violations"], "in quarantine", failed=True)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import partial
 from itertools import pairwise
 from operator import mul
@@ -77,14 +78,16 @@ def with_price(counts: Mapping[str, Any], price: tuple[float, float] | None, *, 
     Args:
         counts: of a plan; others get a price of 0.
         price: of a million input and output tokens; None adds nothing.
-        digits: behind the point.
+        digits: behind the point; more where less than two would count.
     """
+    from kgrag.llm.costs import rounded_money
+
     priced = dict(counts)
     for end in ("", "_least", "_most") if price is not None else ():
         if not end or f"output_tokens{end}" in counts:
             asked = counts.get(f"input_tokens{end}", counts.get("input_tokens", 0))
             tokens = asked, counts.get(f"output_tokens{end}", 0)
-            priced[f"price{end}"] = round(sum(map(mul, tokens, price or ())) / 1e6, digits)
+            priced[f"price{end}"] = rounded_money(sum(map(mul, tokens, price or ())) / 1e6, digits)
     return priced
 
 
@@ -95,15 +98,22 @@ def counts_line(counts: Mapping[str, Any]) -> str:
     'requests 2, tokens 1,000'
     >>> counts_line({"tokens": 1000, "tokens_least": 600, "tokens_most": 1400})
     'tokens 1,000 (600 to 1,400)'
+    >>> counts_line({"tokens": 90, "price": 0.000014})
+    'tokens 90, price 0.000014'
     """
     shown = []
     for name, count in counts.items():
         least, most = counts.get(f"{name}_least", count), counts.get(f"{name}_most", count)
         if most - least > 2 * _MAX_OFF * count:
-            shown.append(f"{name} {count:,} ({least:,} to {most:,})")
+            shown.append(f"{name} {_figure(count)} ({_figure(least)} to {_figure(most)})")
         elif not name.endswith(("_least", "_most")):
-            shown.append(f"{name} {count:,}")
+            shown.append(f"{name} {_figure(count)}")
     return ", ".join(shown)
+
+
+def _figure(count: float) -> str:
+    """Return a number as people write it, a small one without an exponent."""
+    return f"{Decimal(repr(count)):f}" if 0 < count < 1e-4 else f"{count:,}"
 
 
 def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False) -> str:

@@ -204,6 +204,7 @@ class QuestionCalls(DocumentCalls):
             budget: the most that the answer may cost; what may cost more, or more than is left of the day's or
                 month's (``limit_spending``), is not asked.
         """
+        _refuse_empty(question, k)
         options: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where}
         options |= {"evidence_tokens": evidence_tokens}
         within = self.affording(budget, question, history=history, **options)
@@ -297,8 +298,7 @@ class QuestionCalls(DocumentCalls):
             InputError: the message is empty, or the history is none.
             ServiceError: the model could not be reached or refused.
         """
-        if not question.strip():
-            raise InputError("the question is empty. Ask something.")
+        _refuse_empty(question, 1)
         if not history:
             return FullQuestion(question)
         turns = [*turns_of(history), Turn("user", question)]
@@ -477,8 +477,12 @@ class QuestionCalls(DocumentCalls):
         return user_queries.run_query(self, self._store, sparql)
 
 
-def _refuse_empty(question: str, k: int) -> None:
+def _refuse_empty(question: object, k: int) -> None:
+    if not isinstance(question, str):
+        raise InputError(f"the question is a {type(question).__name__}, and has to be text. Ask something.")
     if not question.strip():
         raise InputError("the question is empty. Ask something.")
+    if not hasattr(k, "__index__"):
+        raise InputError(f"k is a {type(k).__name__}; it has to be a whole number of hits.")
     if k < 1:
         raise InputError(f"k is {k}; at least one hit must be asked for.")

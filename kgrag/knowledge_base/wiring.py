@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgrag import plugins
 from kgrag.errors import InvalidSettings, StateError, UnknownName
 from kgrag.knowledge_base import services
+from kgrag.knowledge_base.base_folder import refuse_other_folder
 from kgrag.knowledge_base.given_parts import (
     GivenEmbedder,
     GivenModel,
@@ -69,6 +70,8 @@ class Wiring:
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else folder_of(path)
+        if self.path is not None and not read_only:
+            refuse_other_folder(self.path)
         self.settings = settings or read_settings()
         self.read_only = read_only
         self._given_model = given_model(model)
@@ -354,14 +357,14 @@ class Wiring:
         """Return what ``costs`` does, of one method where it is named, each with its price where that is known."""
         from dataclasses import asdict
 
-        from kgrag.llm.costs import price_of, read_prices
+        from kgrag.llm.costs import price_of, read_prices, rounded_money
 
         prices = read_prices(self.settings.prices)
         rows: list[dict[str, Any]] = []
         for day, name, model, usage in self.costs():
             if method in (None, name):
                 price = price_of(prices, model)
-                money = {} if price is None else {"price": round(price.of(usage), 6)}
+                money = {} if price is None else {"price": rounded_money(price.of(usage), 6)}
                 rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
         return rows
 

@@ -23,7 +23,16 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.text_marks import strings
 from kgrag.model import Prompt, Usage
 
-__all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices", "schema_tokens", "statements"]
+__all__ = [
+    "CHARACTERS_PER_TOKEN",
+    "Price",
+    "planned",
+    "price_of",
+    "read_prices",
+    "rounded_money",
+    "schema_tokens",
+    "statements",
+]
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
@@ -56,6 +65,15 @@ def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
     """
     fitting = [name for name in prices if model.startswith(name)]
     return prices[max(fitting, key=len)] if fitting else None
+
+
+def rounded_money(amount: float, digits: int = 4) -> float:
+    """Return an amount with some digits behind the point, and more where it would have less than two that count.
+
+    >>> rounded_money(1.23456), rounded_money(0.0000123456), rounded_money(0.0)
+    (1.2346, 1.2e-05, 0.0)
+    """
+    return round(amount, max(digits, 1 - math.floor(math.log10(abs(amount)))) if amount else digits)
 
 
 def planned(prompt: Prompt) -> Usage:

@@ -65,6 +65,16 @@ class Retries:
     patience: float = 600.0
     sleep: Callable[[float], object] | None = None
 
+    def longest(self, timeout: float) -> float:
+        """Return the seconds after which a request is over, at most: no attempt begins after ``patience``.
+
+        >>> Retries().longest(2.0), Retries().longest(120.0)
+        (48.0, 720.0)
+        """
+        growing = (self.first_wait * (2.0**number + 1) for number in range(self.attempts - 1))  # with the most jitter
+        waits = sum(min(each, self.longest_wait) for each in growing)
+        return min(self.attempts * timeout + waits, self.patience + timeout)
+
 
 class RejectedRequestError(ServiceError):
     """The server does not understand a request (400, 413, 415, 422): it may understand a simpler one."""
@@ -217,6 +227,10 @@ class Connection:
 
         def log(state: tenacity.RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
+            if self._first_repeated():
+                total = waits.longest(self.timeout)
+                words = "%s: %s. The request is sent again, %d times at most and for no more than %.0f s in all"
+                _LOG.warning(words, self.host, error, waits.attempts - 1, total)
             _LOG.info("%s: %s; next attempt in %.1f s", self.host, error, state.upcoming_sleep)
 
         return tenacity.Retrying(
@@ -227,6 +241,11 @@ class Connection:
             before_sleep=log,
             reraise=True,
         )
+
+    def _first_repeated(self) -> bool:
+        """Return whether nothing was repeated before: who waits is told once, not for each request of a build."""
+        first, vars(self)["_repeated"] = "_repeated" not in vars(self), True
+        return first
 
     def _once(
         self,

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from kgrag.llm.costs import Price, planned, schema_tokens
+from kgrag.llm.costs import Price, planned, rounded_money, schema_tokens
 from kgrag.llm.reading_by_rules import is_by_rules
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -184,7 +184,7 @@ class Forecast:
     def priced(self, price: Price | None) -> dict[str, float]:
         """Return the counts of a dry run, and what they cost where the price of the model is known."""
         ends = () if price is None else self._ends
-        return {**self.counts(), **{f"price{end}": round(price.of(usage), 6) for end, usage in ends if price}}
+        return {**self.counts(), **{f"price{end}": rounded_money(price.of(usage), 6) for end, usage in ends if price}}
 
     @property
     def _ends(self) -> tuple[tuple[str, Usage], ...]:

@@ -38,6 +38,8 @@ class RequestRecord:
         key: name of the key that it brought.
         operation: of a write: update, put, post, delete, keep; "" for others.
         graphs: of a write: the graphs that it may change; None: any.
+        documents: of a write: the documents that it writes or forgets.
+        success: of a write: the HTTP status of its answer, where it is done.
         written: whether the log of writes has its line already.
         rows: of a result, where rows are counted.
         query: its text.
@@ -52,6 +54,8 @@ class RequestRecord:
     key: str = ""
     operation: str = ""
     graphs: Collection[str] | None = None
+    documents: Collection[str] = ()
+    success: int = 200
     written: bool = False
     rows: int | None = None
     query: str = ""

@@ -167,7 +167,10 @@ class ServerState:
         self.metrics.count_write(record.operation, status)
         if self.write_log is not None:
             key, operation, graphs = record.key, record.operation, record.graphs
-            self.write_log.add(WriteEntry(record.id, key, operation, graphs, before, after, record.received, status))
+            entry = WriteEntry(
+                record.id, key, operation, graphs, before, after, record.received, status, record.documents
+            )
+            self.write_log.add(entry)
 
 
 def log_refused_write(scope: Scope, record: RequestRecord) -> None:

@@ -21,6 +21,7 @@ from kgrag.server.jobs import Job, new_id
 from kgrag.server.problems import Problem
 from kgrag.server.request_log import RequestRecord
 from kgrag.server.server_state import ServerState
+from kgrag.text.documents import document_iri
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.json_documents import document_json, read_document
 
@@ -126,7 +127,8 @@ async def _taken_in(state: ServerState, upload: WaitingUpload, job: Job) -> dict
         batch, last = step
         job.progress("documents", done, total)
         begun = time.monotonic()
-        await written_in_parts(state, renewed(record), workers, partial(taking.add, batch, last))
+        named = {document_iri(one, workers.kb.store.names).value for one in batch}
+        await written_in_parts(state, renewed(record, named), workers, partial(taking.add, batch, last))
         if workers.is_asked:  # they have as much time as the batch took
             await asyncio.sleep(time.monotonic() - begun)
         done += len(batch)

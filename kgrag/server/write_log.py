@@ -10,12 +10,13 @@ field           value
 ``time``        when it was done, UTC
 ``request``     id of the request, as in the server's log
 ``key``         name of the key
-``operation``   update, put, post, delete, keep
+``operation``   update, put, post, delete, keep, document, documents, forget, erase, build and others
 ``graphs``      graphs that it may have written to, 100 at most; null: any
+``documents``   IRIs of the documents that it wrote or forgot, 100 at most
 ``before``      revision of the store before
 ``after``       revision afterwards; equal when nothing was changed
 ``bytes``       length of the body
-``status``      HTTP status of the answer
+``status``      HTTP status of the answer; 202 for a step of a job
 ==============  ===================================================================
 """
 
@@ -33,7 +34,7 @@ from kgrag.errors import InvalidSettings, StorageFailed
 
 __all__ = ["WriteEntry", "WriteLog"]
 
-_MAX_GRAPHS_PER_LINE = 100
+_MAX_NAMES_PER_LINE = 100
 _MAX_BYTES_READ_BACK = 1 << 20
 
 
@@ -49,6 +50,7 @@ class WriteEntry:
     after: int
     bytes: int
     status: int
+    documents: Collection[str] = ()
 
 
 class WriteLog:
@@ -75,8 +77,9 @@ class WriteLog:
 
     def add(self, entry: WriteEntry) -> None:
         """Append a line; what the disk refuses is tried again with the next."""
-        graphs = None if entry.graphs is None else sorted(entry.graphs)[:_MAX_GRAPHS_PER_LINE]
-        row = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **asdict(entry), "graphs": graphs}
+        graphs = None if entry.graphs is None else sorted(entry.graphs)[:_MAX_NAMES_PER_LINE]
+        named = {"graphs": graphs, "documents": sorted(entry.documents)[:_MAX_NAMES_PER_LINE]}
+        row = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **asdict(entry), **named}
         with self._lock:
             self._unwritten += json.dumps(row, ensure_ascii=False).encode() + b"\n"
             self._write()

@@ -1,6 +1,7 @@
 """Follow-ups are made full questions by rule, what can be understood alone is left as it is, and the rest says so."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -86,9 +87,9 @@ def test_what_cannot_be_resolved_says_so() -> None:
 
 
 def test_a_short_message_in_another_language_is_asked_with_the_question_before_it_and_says_so() -> None:
-    resolved = resolve("Und Linsen?", [Exchange("Wann werden Kichererbsen ausgesät?")])
-    assert resolved.text == "Wann werden Kichererbsen ausgesät? Und Linsen?"
-    assert "for English" in resolved.unresolved
+    resolved = resolve("¿Y las lentejas?", [Exchange("¿Cuándo se siembran los garbanzos en la zona?")])
+    assert resolved.text == "¿Cuándo se siembran los garbanzos en la zona? ¿Y las lentejas?"
+    assert "for English, German and French" in resolved.unresolved
 
 
 PRICE = "The Mixer Dora costs 480 EUR. [1]"
@@ -113,3 +114,27 @@ def test_a_pronoun_behind_a_value_alone_is_not_resolved_and_says_so() -> None:
     resolved = resolve("Is it strong?", [Exchange("Which currency applies?", "All prices are in EUR.")])
     assert resolved.text == "Is it strong?"
     assert "“it”" in resolved.unresolved
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "full"),
+    [
+        ("What is the quantity of the Border Spade B1?", "And its price?", "The Border Spade B1’s price?"),
+        ("How many of the Rake G2 are in stock?", "And its price?", "The Rake G2’s price?"),
+        ("How many passengers can the Skylark carry?", "How fast is she?", "How fast is the Skylark?"),
+        ("When was the Halcyon launched?", "Who commands her?", "Who commands the Halcyon?"),
+    ],
+)
+def test_what_has_the_quantity_is_meant_and_no_quantity(question: str, message: str, full: str) -> None:
+    resolved = resolve(message, [Exchange(question, "75.")])
+    assert (resolved.text, resolved.unresolved) == (full, "")
+
+
+def test_a_new_place_replaces_the_old_one_behind_another_preposition() -> None:
+    def alike(text: str, others: Sequence[str]) -> list[float]:
+        return [0.6 if one in ("Paris", "Rome") else 0.1 for one in others]
+
+    asked = resolve("And in Rome?", [Exchange("What is the limit for Paris in 2024?", "GBP 120.")], alike)
+    assert asked.text == "What is the limit in Rome in 2024?"
+    asked = resolve("And in Rome?", [Exchange("Who spoke for Anna Berg in 2024?", "Tom Hall.")], alike)
+    assert asked.text == "Who spoke for Anna Berg in 2024 in Rome?"

@@ -56,7 +56,11 @@ def said(question, sentence):
         ("Is the kitchen open on Sunday?", "The kitchen is open every day except Sunday, from 8 to 5.", ["no"]),
         ("Are formats other than PNG read?", "Formats other than PNG are read.", ["yes"]),
         ("May visitors enter with a badge?", "Visitors are forbidden to enter without a badge.", []),
-        ("Is smoking allowed in the yard?", "Smoking is prohibited in the hall, but it is allowed in the yard.", []),
+        (
+            "Is smoking allowed in the yard?",
+            "Smoking is prohibited in the hall, but it is allowed in the yard.",
+            ["yes"],
+        ),
         ("May bicycles enter the hall?", "No vehicles other than bicycles may enter the yard.", []),
         ("May bicycles enter the yard?", "No vehicles other than bicycles may enter the yard.", ["yes"]),
         ("Ist der Aufzug in Betrieb?", "Der Aufzug ist außer Betrieb.", ["nein"]),

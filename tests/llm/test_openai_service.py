@@ -387,6 +387,16 @@ def test_a_server_that_never_replies_is_unavailable():
         assert "no complete reply within 0.1 s" in refusal_of(server, timeout=0.1)
 
 
+def test_who_waits_is_told_once_how_long_at_most(caplog):
+    failing = status(503, "busy")
+    with FakeOpenAI([failing, say("a"), failing, say("b")]) as server, model_at(server, timeout=2.0) as model:
+        model.complete([Prompt("test/a", "a")])
+        model.complete([Prompt("test/b", "b")])
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "status 503" in told
+    assert "5 times at most and for no more than 48 s in all" in told
+
+
 def test_a_reply_that_drips_for_ever_meets_the_timeout():
     with FakeOpenAI(always=fake.dripping()) as server:
         assert "no complete reply within 0.2 s" in refusal_of(server, timeout=0.2, retries=NO_RETRY)

@@ -230,6 +230,11 @@ def test_a_wide_estimate_is_shown_as_an_interval_with_its_price() -> None:
     assert counts_line(narrow) == "completions 2, input_tokens 1,000, output_tokens 1,000"
 
 
+def test_a_small_price_has_digits_that_count() -> None:
+    small = with_price({"input_tokens": 60, "output_tokens": 9}, (0.15, 0.60), digits=4)
+    assert counts_line(small) == "input_tokens 60, output_tokens 9, price 0.000014"
+
+
 def test_a_planned_build_has_an_interval() -> None:
     with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
         kb.add(Document("Rye is sown in May. Oats are sown in April. Rye Hill is in Bath.", title="Rye"))

@@ -5,6 +5,7 @@ import pytest
 
 from kgrag.errors import InvalidSettings, StorageFailed
 from kgrag.server.write_log import WriteEntry, WriteLog
+from tests.server.conftest import Server
 
 
 def _entry(number: int) -> WriteEntry:
@@ -48,3 +49,21 @@ def test_a_full_disk_stops_the_writes_that_follow() -> None:
     with pytest.raises(StorageFailed, match="Make room"):
         log.check()
     log.close()
+
+
+def test_a_line_names_the_documents_and_has_the_status_of_the_answer(server: Server) -> None:
+    said: list[int] = []
+    for text in ("The lamp is green.", "The lamp is red."):
+        said.append(server.writer.put("/documents/lamp", json={"text": text}).status_code)
+    (stored,) = server.writer.get("/documents").json()["documents"]
+    said.append(server.writer.delete("/documents/lamp").status_code)
+    job = server.writer.post("/documents", files={"a": ("a.txt", b"The lamp is blue.")})
+    said.append(job.status_code)
+    with server.writer.stream("GET", job.headers["Location"], headers={"Accept": "text/event-stream"}) as events:
+        list(events.iter_lines())
+    lines = [json.loads(line) for line in (server.folder / "writes.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert said == [201, 200, 200, 202]
+    assert [line["status"] for line in lines] == said
+    assert [len(line["documents"]) for line in lines] == [1, 1, 1, 1]
+    assert lines[1]["documents"] == lines[2]["documents"] != lines[0]["documents"]
+    assert stored["iri"] in lines[1]["documents"]

@@ -41,6 +41,7 @@ from kgrag.llm.extractive.question_languages import (
 )
 from kgrag.llm.extractive.question_names import NamesAsked, name_lacking, names_asked, names_by_piece
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
+from kgrag.llm.extractive.rule_words import topic_lacking
 from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
     Nearness,
@@ -248,12 +249,15 @@ def _in_language(
     English questions.
     """
     known = frozenset(words(asked))
+    of_best = probability(question, rows) if rows else 0.0
     rows = _with_first(rows, lambda one: _lacking_in(asked, one, language, known))
     if not rows:
         return _unknown(rows, "")
     term_asked = asked_in(asked, language).kind == "text"
     candidates = list(_prose_candidates(question, rows, term_asked=term_asked))
     given = round(probability(question, rows), 3)
+    if asked_in(asked, language).kind == "boolean" and not topic_lacking(asked, rows[0].sentence.all_terms, language):
+        given = max(given, round(of_best, 3))  # a sentence with all that is asked is no worse than the one it passed
     reason = ""
     if lacking := value_lacking_in(asked, candidates[0].text, language, known) or _owner_lacking(
         asked, rows[0].sentence, language
@@ -320,7 +324,9 @@ def _with_label(one: ProseSentence) -> str:
 
 
 def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:
-    """Return what a sentence lacks in another language than English: a value of the kind asked for, or its owner."""
+    """Return what a sentence lacks in another language than English: a value, its owner, what yes or no is said of."""
+    if asked_in(asked, language).kind == "boolean" and (lacking := topic_lacking(asked, one.all_terms, language)):
+        return lacking
     return value_lacking_in(asked, _with_label(one), language, known) or _owner_lacking(asked, one, language)
 
 

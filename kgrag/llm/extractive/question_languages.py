@@ -144,6 +144,8 @@ _FRENCH = QuestionLanguage(
             _caseless(
                 r"\bcombien\b|\bquelle\s+(?:est\s+la\s+)?(?:heure|taille|longueur|hauteur|largeur|profondeur|durée)\b"
                 r"|\bquel\s+(?:est\s+le\s+)?(?:nombre|port|taux|prix|poids|âge|tarif)\b"
+                r"|\bquel(?:le)?\s+(?:est|était)\s+(?:l[ea]\s+|l['’])(?:montant|loyer|indemnité|prime|cotisation|caution|surface"
+                r"|superficie|capacité|vitesse|température|budget|coût|salaire|pénalité)\b"
             ),
         ),
         ("version", _caseless(r"\bquelles?\s+versions?\b")),

@@ -14,6 +14,7 @@ import regex
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_columns import AMOUNT, truth
+from kgrag.llm.extractive.table_qualifiers import foreign_qualifiers
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Row, Table
 
@@ -28,6 +29,7 @@ __all__ = [
     "rarity",
     "terms_shared_around",
     "truth_asked",
+    "written_length",
 ]
 
 _MAX_LEFT = 1
@@ -38,6 +40,10 @@ _MAX_NAME_COLUMN = 3
 _NAMES_AT = 2
 """Columns from the first on whose cells may be names."""
 _WEIGHT_OF_SHARE = 2.0
+_YEARS = frozenset(
+    one for word in ("year", "Jahr", "année") for language in ("en", "de", "fr") for one in terms(word, language)
+)
+"""Terms of labels of columns whose rows are years."""
 _DATED = late_regex(
     r"\b\p{N}{4}\b|\p{N}[:.]\p{N}{2}|\p{N}{1,2}[./-]\p{N}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b"
     r"|\b(?:mon|tue|wed|thu|fri|sat|sun)\p{L}*|\b(?:closed|noon|midnight|spring|summer|autumn|winter|daily|always|never)\b"
@@ -48,7 +54,10 @@ _DATED = late_regex(
 
 @dataclass(frozen=True)
 class FoundCell:
-    """A cell that may answer: its table and row, the score, and what is quoted."""
+    """A cell that may answer: its table and row, the score, and what is quoted.
+
+    ``foreign`` are words of what is asked for that neither its column nor what is known of its row has.
+    """
 
     table: Table
     row: Row
@@ -56,6 +65,7 @@ class FoundCell:
     score: float
     name: str = ""
     is_name: bool = False
+    foreign: tuple[str, ...] = ()
 
 
 def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
@@ -65,9 +75,12 @@ def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
     best = max((strength for _, strength, _ in anchored), default=0.0)
     if best <= 0:
         return
-    rows = [(row, cells) for row, strength, cells in anchored if strength >= best - 1e-6]
+    rows: Sequence[tuple[Row, Sequence[Cell]]] = [
+        (row, cells) for row, strength, cells in anchored if strength >= best - 1e-6
+    ]
     if len(rows) > _MAX_ROWS_NAMED:
         return
+    rows = _as_written(asked, rows)
     names_at = name_column(
         asked, table, {at for row, cells in rows for at, one in enumerate(row.cells) if one in cells}
     )
@@ -88,7 +101,9 @@ def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
             fit = max(fit, 0.5) if is_name else fit
             if fit and (is_name or _is_of_kind(asked, cell)):
                 share = _share(asked, table, [*cells, cell])
-                yield FoundCell(table, row, cell, fit + share, name=_name(row, cells), is_name=is_name)
+                near = known.union(table.terms_around, *(one.label_terms for one in cells))
+                foreign = () if is_name else tuple(foreign_qualifiers(asked, cell.label_terms, near))
+                yield FoundCell(table, row, cell, fit + share, _name(row, cells), is_name, foreign)
 
 
 def cells_by_column(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
@@ -97,8 +112,14 @@ def cells_by_column(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
     names = frozenset(one for name in asked.names for one in terms(name, language))
     if len(table.labels) == 2 and table.header:  # a sheet about one thing may have no header
         rows = (Row(table.header, tuple(Cell("", label, language) for label in table.labels)), *rows)
+    firsts = [row.cells[0] for row in rows]
+    written: dict[frozenset[str], int] = {}
+    for first in firsts:
+        written[first.terms] = max(written.get(first.terms, 0), written_length(asked, first.text))
     for row in rows:
         first, *rest = row.cells
+        if written_length(asked, first.text) < written[first.terms]:
+            continue
         known = frozenset[str]().union(table.terms_around, *(frozenset(terms(cell.label, language)) for cell in rest))
         attribute = Cell(first.text, "", language)
         fit = asked.label_fit(attribute.label_terms, frozenset()) if first.text else 0.0
@@ -114,7 +135,8 @@ def cells_by_column(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
             shown = Cell(first.text, cell.text, language)
             if _is_of_kind(asked, shown):
                 share = _share(asked, table, [shown, cell] if named else [shown])
-                yield FoundCell(table, row, shown, fit + share, name=cell.label if named else "")
+                foreign = tuple(foreign_qualifiers(asked, shown.label_terms, table.terms_around | cell.label_terms))
+                yield FoundCell(table, row, shown, fit + share, cell.label if named else "", foreign=foreign)
 
 
 def _share(asked: TableQuestion, table: Table, cells: Sequence[Cell]) -> float:
@@ -151,11 +173,30 @@ def anchor(asked: TableQuestion, row: Row, shares: Mapping[str, float]) -> tuple
         if not said:
             continue
         whole = cell.terms <= asked.terms or _lists_one(cell, asked)
-        distinct = any(shares[one] > 0.99 for one in said)
+        distinct = any(shares[one] > 0.99 and not one.isdigit() for one in said)  # 2024 is not the key INV-2024
         if whole or (distinct and at < _NAMES_AT and not _other_names(cell, asked)):
             cells.append(cell)
             strength += sum(shares[one] for one in said) + (0.5 if whole else 0.0)
     return strength, cells
+
+
+def _as_written(
+    asked: TableQuestion, rows: Sequence[tuple[Row, Sequence[Cell]]]
+) -> Sequence[tuple[Row, Sequence[Cell]]]:
+    """Return the rows named by the longest text that a question has as it is written, where some have equal terms.
+
+    "Fauteuil Cassis" is not "Fauteuil Cassis Plus", of which one word says too little to be a term.
+    """
+    named = [max((written_length(asked, cell.text) for cell in cells), default=0) for _, cells in rows]
+    alike_named = len({frozenset(cell.terms for cell in cells) for _, cells in rows}) == 1
+    longest = max(named, default=0)
+    return [row for row, length in zip(rows, named, strict=True) if length == longest] if alike_named else rows
+
+
+def written_length(asked: TableQuestion, text: str) -> int:
+    """Return the length of a text where a question has it as it is written; 0 where it has not."""
+    is_written = regex.search(rf"(?<!\w){regex.escape(text)}(?!\w)", asked.text, regex.IGNORECASE)
+    return len(text) if is_written else 0
 
 
 def _lists_one(cell: Cell, asked: TableQuestion) -> bool:
@@ -184,8 +225,15 @@ def _figure_is_named(asked: TableQuestion, cell: Cell) -> bool:
         )
         for match in said
     )
+    if own is not None and cell.label_terms and cell.label_terms <= _YEARS and is_said_alone(asked, cell.text):
+        return True
     label = any(asked.has(one, asked.synonyms | asked.terms) for one in cell.label_terms)
     return measured or (bool(said) and label and not any(match[0] in " ".join(asked.names) for match in said))
+
+
+def is_said_alone(asked: TableQuestion, year: str) -> bool:
+    """Return whether a question has a year by itself: that of "INV-2024" is a part of a number."""
+    return regex.search(rf"(?<![\w./-]){regex.escape(year)}(?![\w/-])", asked.text) is not None
 
 
 def _other_names(cell: Cell, asked: TableQuestion) -> bool:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import regex
+
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import asked_in
 from kgrag.llm.extractive.question_types import Asked
 from kgrag.llm.extractive.question_words import term, terms
@@ -16,6 +19,10 @@ __all__ = ["TableQuestion", "alike"]
 
 _MIN_SHARED_LETTERS = 4
 _MIN_SHARED_BEHIND = 4
+_SHARE_ALIKE = 0.9
+"""What a term counts in a label that has one like it: "Bestand" is more of "Bestand" than of "Mindestbestand"."""
+_DEGREE = late_regex(r"^wie\s+(?:hoch|lang|groß|alt|schwer|tief|breit|teuer|viele?)\b", flags=regex.IGNORECASE)
+"""A question word of German that is no part of a name: "Regal Hoch"."""
 _OPENS = frozenset({term("open")})
 
 
@@ -92,6 +99,30 @@ class TableQuestion:
         """Whether it asks for the largest or smallest of something."""
         return (self.words.most.search(self.text) or self.words.least.search(self.text)) is not None
 
+    @cached_property
+    def of_extremes(self) -> frozenset[str]:
+        """Terms of the words that ask for an extreme, and for which place from it."""
+        said = (self.words.most, self.words.least, *self.words.ordinals.values())
+        found = [match[0] for pattern in said for match in pattern.finditer(self.text)]
+        found += [word for word in self.text.split() if any(one.search(word) for one in self.words.ordinals.values())]
+        return frozenset(terms(" ".join(found), self.language))
+
+    @property
+    def place(self) -> int:
+        """Which place from an extreme it asks for: 2 for the second highest, else 1."""
+        return next((at for at, pattern in self.words.ordinals.items() if pattern.search(self.text)), 1)
+
+    def standing_for(self, labels: Iterable[str]) -> frozenset[str]:
+        """Return the terms of its words that stand for one of some labels ("weigh": weight)."""
+        own = frozenset(labels)
+        stands = [
+            match[0]
+            for asks, meant in self.words.synonyms
+            if any(one in meant or self.has(one, meant) for one in own)
+            for match in asks.finditer(self.text)
+        ]
+        return frozenset(terms(" ".join(stands), self.language))
+
     @classmethod
     def read(cls, question: str) -> TableQuestion:
         """Return a question as it is compared with tables, in English, German or French."""
@@ -111,7 +142,7 @@ class TableQuestion:
         )
         return cls(
             plain,
-            frozenset(terms(plain, language)),
+            frozenset(terms(_DEGREE.sub("", plain), language)),
             tuple(name for name in names if name != "I"),
             asked_in(question, language),
             frozenset[str]().union(*(labels for _, labels in meant)),
@@ -124,12 +155,12 @@ class TableQuestion:
         if not cell_terms:
             return 0.0
         free = self.terms - anchored - (_OPENS if self.words.until.search(self.text) else frozenset())
-        named = sum(self.has(one, free) for one in cell_terms)
+        named = sum(1.0 if one in free else _SHARE_ALIKE * self.has(one, free) for one in cell_terms)
         meant = sum(self.means(one) for one in cell_terms)
         # "How long is the power lead?" asks for no power
-        if self.synonyms and self.asked.kind == "number" and not meant and named < len(cell_terms):
+        if self.synonyms and self.asked.kind == "number" and not meant and named <= len(cell_terms) - 1:
             return 0.0
-        return max(float(named), 0.6 * min(meant, 1)) / math.sqrt(len(cell_terms))
+        return max(named, 0.6 * min(meant, 1)) / math.sqrt(len(cell_terms))
 
     def means(self, one: str) -> bool:
         """Return whether a term of a label is one that the question stands for ("heavy": weight)."""

@@ -40,6 +40,12 @@ class TableWords:
         vague_words: those that say nothing of which rows are meant.
         row_words: those for the rows of any table.
         naming: words in the labels of columns that name rows.
+        asked_thing: what a question asks for by a noun, in its ``phrase``: "the due date" of an invoice.
+        quantities: words of labels whose figures say how many there are of the thing in a row.
+        stock_words: those that ask for what is in stock.
+        store_words: those of which a table about what is in stock has one.
+        generic_words: words behind or before that of a label that say nothing more: the number of "phone number".
+        ordinals: words before an extreme, by the place that they ask for.
         names: what names and codes look like.
         sum_of: stands before a sum.
         mean_of: stands before a mean.
@@ -61,6 +67,12 @@ class TableWords:
     row_words: str
     naming: str
     names: regex.Pattern[str]
+    asked_thing: regex.Pattern[str]
+    quantities: str
+    stock_words: str
+    store_words: str
+    generic_words: str
+    ordinals: Mapping[int, regex.Pattern[str]]
     sum_of: str = "Total"
     mean_of: str = "Average"
 
@@ -78,6 +90,26 @@ class TableWords:
     def name_labels(self) -> frozenset[str]:
         """Terms of the labels of columns that name rows."""
         return _terms(self.naming, self.language)
+
+    @cached_property
+    def quantity_labels(self) -> frozenset[str]:
+        """Terms of labels whose figures say how many there are of something."""
+        return _terms(self.quantities, self.language)
+
+    @cached_property
+    def stock(self) -> frozenset[str]:
+        """Terms that ask for what is in stock."""
+        return _terms(self.stock_words, self.language)
+
+    @cached_property
+    def stores(self) -> frozenset[str]:
+        """Terms of which a table about what is in stock has one."""
+        return _terms(self.store_words, self.language)
+
+    @cached_property
+    def generic(self) -> frozenset[str]:
+        """Terms beside that of a label which say nothing more."""
+        return _terms(self.generic_words, self.language)
 
     @cached_property
     def rows(self) -> frozenset[str]:
@@ -209,11 +241,27 @@ _ENGLISH = TableWords(
     vague_words=(
         "come get go need want buy find euros dollars use offer open list contain include exist total sum average mean "
         "altogether combine overall together all exactly number amount there different run own operate keep "
-        "sell make work member take reach"
+        "sell make work member take reach write place issue date"
     ),
     row_words="row entry line record table sheet spreadsheet file list",
     naming="name product item title model description designation type",
     names=late_regex(r"(?<=\s)(?:\p{Lu}[\p{L}\p{M}\p{N}'’./-]*|[\p{L}-]*\p{N}[\p{L}\p{N}.,:/-]*)"),
+    asked_thing=_caseless(
+        r"(?:(?:what|how \p{L}+) (?:is|are|was|were|will be) (?:the |our )?(?P<phrase>.+?)"
+        r"|(?:what|which) (?P<phrase>.+?) (?:does|do|did|has|have|had)\b.*?)"
+        r"(?: (?:of|for|in|on|at|to|from|with|by|per)\b|$)"
+    ),
+    quantities="quantity qty stock pieces units count number inventory",
+    stock_words="stock inventory store",
+    store_words="stock inventory warehouse depot store storage reorder minimum shelf bin",
+    generic_words="number address value name figure code phone full",
+    ordinals=MappingProxyType(
+        {
+            2: _caseless(r"\b(?:second|2nd)[ -](?=\p{L}+est\b|most\b)"),
+            3: _caseless(r"\b(?:third|3rd)[ -](?=\p{L}+est\b|most\b)"),
+            4: _caseless(r"\b(?:fourth|4th)[ -](?=\p{L}+est\b|most\b)"),
+        }
+    ),
 )
 
 _GERMAN = TableWords(
@@ -236,7 +284,10 @@ _GERMAN = TableWords(
             (r"\b(?:laut\p{L}*|leise\p{L}*)\b", "lautstärke schallpegel geräusch"),
             (r"\b(?:groß|größ\p{L}*|klein\p{L}*)\b", "größe fläche volumen"),
             (r"\b(?:alt|älter|ältest\p{L}*|neuest\p{L}*|jüngst\p{L}*)\b", "baujahr jahr jahrgang"),
-            (r"\b(?:auf lager|vorrätig|verfügbar|vorhanden)\b", "bestand lagerbestand vorrat verfügbar lager"),
+            (
+                r"\b(?:auf lager|vorrätig|verfügbar|vorhanden)\b",
+                "bestand lagerbestand vorrat verfügbar lager menge stück anzahl",
+            ),
             (r"\bwo\b", "ort standort raum adresse regal lagerort halle"),
             (r"\bwer\b", "ansprechpartner verantwortlich leiter leitung kontakt"),
             (r"\bseit wann\b", "seit"),
@@ -244,11 +295,11 @@ _GERMAN = TableWords(
         )
     ),
     most=_caseless(
-        r"\b(?:meisten?|(?:höch|größ|läng|schwer|schnell|breite|tief|laute|teuer|späte|neue|jüng|stärk|heiße|wärm)st\p{L}*"
+        r"(?:\b|(?<=\b(?:zweit|dritt|viert)))(?:meisten?|(?:höch|größ|läng|schwer|schnell|breite|tief|laute|teuer|späte|neue|jüng|stärk|heiße|wärm)st\p{L}*"
         r"|maximal\p{L}*)\b"
     ),
     least=_caseless(
-        r"\b(?:(?:wenig|niedrig|klein|kürze|leichte|langsam|schmal|billig|günstig|leise|frühe|älte|gering|flach|kälte)st\p{L}*"
+        r"(?:\b|(?<=\b(?:zweit|dritt|viert)))(?:(?:wenig|niedrig|klein|kürze|leichte|langsam|schmal|billig|günstig|leise|frühe|älte|gering|flach|kälte)st\p{L}*"
         r"|minimal\p{L}*)\b"
     ),
     which=_caseless(r"\bwelche[mnrs]?\s+(?P<noun>(?-i:\p{Lu})[\p{L}-]*)"),
@@ -275,12 +326,29 @@ _GERMAN = TableWords(
     until=_caseless(r"\bbis\b"),
     vague_words=(
         "gibt geben kommt kommen liegt liegen steht stehen hat haben kostet kosten gehört heißt heißen enthält "
-        "enthalten insgesamt zusammen summe durchschnittlich durchschnitt mittelwert mittel aufgeführt aufgelistet "
-        "gelistet anzahl euro wurde verschiedene beträgt genau gehören hoch arbeiten arbeitet"
+        "enthalten insgesamt gesamt zusammen summe durchschnittlich durchschnitt mittelwert mittel aufgeführt "
+        "aufgelistet gelistet anzahl euro wurde verschiedene beträgt genau gehören arbeiten arbeitet "
+        "geschrieben ausgestellt datiert"
     ),
     row_words="zeile zeilen eintrag einträge datensätze tabelle liste datei",
     naming="name produkt artikel titel modell bezeichnung beschreibung typ",
     names=late_regex(r"(?<=\s)(?:\p{Lu}[\p{L}\p{M}\p{N}'’./-]*|[\p{L}-]*\p{N}[\p{L}\p{N}.,:/-]*)"),
+    asked_thing=_caseless(
+        r"(?:(?:wie \p{L}+|was|welche[rsmn]?) (?:ist|sind|war|waren|beträgt|betrug|lautet) (?:(?:der|die|das) )?"
+        r"(?P<phrase>.+?)|welche[rsmn]? (?P<phrase>.+?) (?:hat|haben|hatte)\b.*?)"
+        r"(?: (?:von|vom|des|der|dem|den|im|in|für|am|bei|auf|zum|zur|an|aus|mit|pro|ab)\b|$)"
+    ),
+    quantities="menge bestand stück stückzahl anzahl lagerbestand vorrat",
+    stock_words="lager vorrat vorrätig vorhanden bestand",
+    store_words="lager bestand vorrat regal halle keller mindestbestand",
+    generic_words="nummer adresse wert name zahl code",
+    ordinals=MappingProxyType(
+        {
+            2: _caseless(r"\bzweit(?=\p{L}+st)"),
+            3: _caseless(r"\bdritt(?=\p{L}+st)"),
+            4: _caseless(r"\bviert(?=\p{L}+st)"),
+        }
+    ),
     sum_of="Summe",
     mean_of="Durchschnitt",
 )
@@ -337,11 +405,26 @@ _FRENCH = TableWords(
     vague_words=(
         "a ont est coûte coûtent total totale tout somme ensemble moyenne moyen figurent listés compte comptent trouve "
         "trouvent existe existent contient euros exactement nombre différents proposées vient viennent temps "
-        "travaille travaillent"
+        "travaille travaillent émises datées passées établies"
     ),
     row_words="ligne lignes entrée entrées enregistrements tableau table liste fichier",
     naming="nom produit article titre modèle désignation description type",
     names=late_regex(r"(?<=\s)(?:\p{Lu}[\p{L}\p{M}\p{N}'’./-]*|[\p{L}-]*\p{N}[\p{L}\p{N}.,:/-]*)"),
+    asked_thing=_caseless(
+        r"(?:quel(?:le)?s?|combien) (?:est|sont|était|étaient) (?:l[ea]s? |l['’])?(?P<phrase>.+?)"
+        r"(?: (?:du|des|de (?:la\b|l['’]|ce|cette|notre)|pour|en|au|aux|à|dans|sur)| d(?:e |['’])(?-i:\p{Lu})|$)"
+    ),
+    quantities="quantité qté stock nombre pièces unités",
+    stock_words="stock réserve",
+    store_words="stock entrepôt dépôt inventaire rayon réserve",
+    generic_words="numéro adresse valeur nom code",
+    ordinals=MappingProxyType(
+        {
+            2: _caseless(r"\b(?:deuxième|seconde?)\b(?=.*\b(?:plus|moins)\b)"),
+            3: _caseless(r"\btroisième\b(?=.*\b(?:plus|moins)\b)"),
+            4: _caseless(r"\bquatrième\b(?=.*\b(?:plus|moins)\b)"),
+        }
+    ),
     sum_of="Total",
     mean_of="Moyenne",
 )

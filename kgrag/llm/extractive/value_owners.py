@@ -81,9 +81,11 @@ _GERMAN = _Rules(
     counted=late_regex(
         r"(?i:\bwie\s?viele?[nr]?)\s+(?:(?!d(?:er|ie|en)\b|eine[nr]?\b)\p{Ll}+(?:e|en|er)\s+){0,2}?(?P<noun>\p{Lu}[\p{L}\p{N}-]+)"
     ),
-    price=_caseless(r"\bkoste[nt]\b|\bpreise?\b|\bwie\s+teuer\b|\b\p{L}*(?:gebühr|eintritt|miete|beitrag|tarif)\b"),
+    price=_caseless(
+        r"\bkoste(?:n|te?n?)\b|\bpreise?\b|\bwie\s+teuer\b|\b\p{L}*(?:gebühr|eintritt|miete|beitrag|tarif)\b"
+    ),
     before_year=_caseless(
-        r"\b(?:seit|ab|bis|jahre?|in|im|anno|von|vor|nach|um|wurden?|war|bereits|erst|schon|\p{L}+er)\s+$"
+        r"\b(?:seit|ab|bis|jahre?|in|im|anno|von|vor|nach|um|wurden?|war|bereits|erst|schon|ende|anfang|mitte|\p{L}+er)\s+$"
     ),
     numbers="zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
     next_noun=r"\s+(?:\p{Ll}{4,}\s+){0,2}\p{Lu}\p{Ll}{2,}",
@@ -116,8 +118,8 @@ _FRENCH = _Rules(
         prix profondeur taille tarif temps version âge valeur"""
     ),
     counted=_caseless(r"\bcombien\s+d(?:e\s+|['’])(?P<noun>\p{L}[\p{L}-]+)"),
-    price=_caseless(r"\bco[ûu]te(?:nt)?\b|\bprix\b|\btarif\b|\bpa(?:ie|ye)(?:nt)?\b"),
-    before_year=_caseless(r"\b(?:depuis|en|dès|avant|après|jusqu['’]en|vers|année)\s+$"),
+    price=_caseless(r"\bco[ûu]t(?:e|ent|ait|aient)\b|\bprix\b|\btarif\b|\bpa(?:ie|ye)(?:nt)?\b"),
+    before_year=_caseless(r"\b(?:depuis|en|dès|avant|après|jusqu['’]en|vers|année|fin|début)\s+$"),
     numbers="deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
     next_noun=r"\s+(?!(?:de|du|des|en|au|aux|à|et|ou|par|pour|dans|sur|depuis|le|la|les)\b)\p{Ll}{3,}",
     dimensions=_pairs(

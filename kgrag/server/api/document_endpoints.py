@@ -82,8 +82,9 @@ async def put(request: Request) -> Response:
     document = _placed(body.model_copy(update={"id": name}), options)
     workers = workers_of(request)
     existed = bool(await workers.run(lambda: _at(workers.kb, documents.places_of(document)[:1])))
+    record.success = 200 if existed else 201
     report = await _add(request, record, [document], options)
-    return JSONResponse(report, 200 if existed else 201, {"Location": address(request, f"/documents/{name}")})
+    return JSONResponse(report, record.success, {"Location": address(request, f"/documents/{name}")})
 
 
 async def post(request: Request) -> Response:
@@ -144,6 +145,7 @@ async def delete(request: Request) -> Response:
     def forget() -> list[dict[str, Any]]:
         kb = workers.kb
         named = _named(kb, name, parameters.feed, every=parameters.all)
+        record.documents = named
         found = forgetting.forget(named, store=kb.store, spaces=kb.spaces)
         kb.store.flush()
         return [forgotten_json(each) for each in found]
@@ -253,6 +255,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
+    record.documents = {documents.document_iri(each, workers.kb.store.names).value for each in sent}
     await written_in_parts(state_of(request), record, workers, partial(taking.add, sent, True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
@@ -319,7 +322,7 @@ async def vacuum(request: Request) -> Response:
 
     async def work(job: Job) -> dict[str, Any]:
         job.progress("vacuum", 0, 1)
-        done = await _rewritten(request, record, workers.kb.vacuum)
+        done = await _rewritten(request, renewed(record), workers.kb.vacuum)
         job.progress("vacuum", 1, 1)
         return _erasure_json(done)
 
@@ -337,7 +340,7 @@ async def _erase_job(request: Request, record: RequestRecord, parameters: Forget
         def erase() -> Erasure:
             return workers.kb.erase(*(each for each in named if _is_there(workers.kb, each)))
 
-        done = await _rewritten(request, record, erase)
+        done = await _rewritten(request, renewed(record, named), erase)
         job.progress("erase", len(named), len(named))
         return _erasure_json(done)
 
@@ -349,7 +352,7 @@ async def _rewritten(request: Request, record: RequestRecord, rewrite: Callable[
     state, workers = state_of(request), workers_of(request)
     done: list[Erasure] = []
     async with state.write_lock, state.without_copies(), workers.at_rest(state.pool.limits.seconds):
-        await state.write(renewed(record), lambda: done.append(workers.alone(rewrite)), status=200)
+        await state.write(record, lambda: done.append(workers.alone(rewrite)), status=record.success)
     request.app.state.page_tables.clear()
     workers.forget_reports()
     request.app.state.chats.clear()  # answers in memory quote documents

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from kgrag.http_api.write_schemas import BuildRequest
 from kgrag.index.array_files import being_made
 from kgrag.knowledge_base.build_options import read_options
-from kgrag.llm.costs import Price
+from kgrag.llm.costs import Price, rounded_money
 from kgrag.model import BuildReport
 from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS, budget_of, event, read_body
 from kgrag.server.api.write_steps import accepted, renewed, write_record, written
@@ -75,7 +75,7 @@ def _report_json(report: BuildReport, price: Price | None, *, dry_run: bool) -> 
     if price is not None:
         tokens = report.counts if dry_run else usage  # what a dry run would ask for is among its counts
         cost = tokens.get("input_tokens", 0) * price.input + tokens.get("output_tokens", 0) * price.output
-        found |= {"price": [price.input, price.output], "cost": round(cost / 1e6, 4)}
+        found |= {"price": [price.input, price.output], "cost": rounded_money(cost / 1e6)}
     return {**found, "notes": list(report.notes), "pending": list(report.pending)}
 
 

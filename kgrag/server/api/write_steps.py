@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -48,13 +48,18 @@ async def written(state: ServerState, record: RequestRecord, work: Callable[[], 
     """Return the result of a function that writes, run in a thread when its turn has come."""
     results: list[_Value] = []
     async with state.turn_to_write():
-        await state.write(record, lambda: results.append(work()), status=200)
+        await state.write(record, lambda: results.append(work()), status=record.success)
     return results[0]
 
 
-def renewed(record: RequestRecord) -> RequestRecord:
-    """Return the record of a step of a job, under the id and key of the request that it began with."""
-    return RequestRecord(record.id, key=record.key, operation=record.operation)
+def renewed(record: RequestRecord, documents: Collection[str] = ()) -> RequestRecord:
+    """Return the record of a step of a job, under the id and key of the request that it began with.
+
+    Args:
+        record: of that request, which was answered with 202.
+        documents: that the step writes or forgets.
+    """
+    return RequestRecord(record.id, key=record.key, operation=record.operation, documents=documents, success=202)
 
 
 def accepted(request: Request, record: RequestRecord, job: Job) -> Response:
