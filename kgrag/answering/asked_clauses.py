@@ -56,7 +56,8 @@ _REMNANT = MappingProxyType(
             r"\A(?!.*\b(?:ge\p{L}+t|\p{L}+en)\s+(?:wird|werden|darf|dürfen)\b)(?:[^,;]*\s)?(?:nicht|schon|ja)\W*\Z|\Anicht\s(?!nur\b)"
         ),
         "fr": _caseless(
-            r"\A[^,;]*?(?:\bne\s+(?:l[ea]s?\s+|l['’])?\p{L}+\s+pas|\bn['’]\p{L}+\s+pas|\bpas|\bnon|\boui|\bsi)\W*\Z|\Apas\s"
+            r"\A[^,;]*?(?:\bne\s+(?:l[ea]s?\s+|l['’])?\p{L}+\s+pas|\bn['’]\p{L}+\s+pas|\bpas|\bnon|\boui|\bsi"
+            r"|\b(?:l[ea]s?\s+|l['’])(?:est|sont|peut|peuvent|doit|doivent))\W*\Z|\Apas\s"
         ),
     }
 )

@@ -224,6 +224,8 @@ BAR = "The bar is open on Fridays and Saturdays; on Sundays it is closed."
         ("de", "Ist der Saal sonntags offen?", "Der Saal ist samstags offen, sonntags ist er zu.", ["nein"]),
         ("de", "Zahlt der Vermieter die Steuer?", TAX, ["ja"]),
         ("fr", "Le vin est-il inclus ?", "Le café est inclus, le vin ne l'est pas.", ["non"]),
+        ("fr", "Les cartes sont-elles admises ?", "Les chèques ne sont pas admis, les cartes le sont.", ["oui"]),
+        ("fr", "Les chèques sont-ils admis ?", "Les chèques ne sont pas admis, les cartes le sont.", ["non"]),
         ("fr", "Les chiens sont-ils admis ?", "Ni les chiens ni les chats ne sont admis.", ["non"]),
         (
             "fr",
