@@ -175,8 +175,9 @@ def _person(before: Sequence[Exchange]) -> str:
 
 
 def _persons(names: Sequence[str], text: str) -> list[str]:
-    """Return the names that may be of persons: several words, without article, and no place that something is in."""
-    return [name for name in names if " " in name and not regex.search(rf"\b(?i:the|in|at) {regex.escape(name)}", text)]
+    """Return the names that may be of persons: several words, without article, no date and no place."""
+    names = [name for name in names if " " in name and not is_value(name, text)]
+    return [name for name in names if not regex.search(rf"\b(?i:the|in|at) {regex.escape(name)}", text)]
 
 
 def _place(last: Exchange) -> str:

@@ -25,8 +25,9 @@ def _caseless(text: str) -> regex.Pattern[str]:
 
 
 _SEPARATOR = _caseless(
-    r"\s*(?P<full>;)\s*|\s*(?:,|\s[–—-]\s)?\s*\b(?P<full>but|whereas|aber|jedoch|sondern|mais|tandis\s+que"
-    r"|alors\s+que)\b\s*|\s*(?P<part>,)\s+(?:(?:and|und|et|while|während)\s+)?|\s+(?P<part>and|und|et)\s+"
+    r"\s*(?P<full>;)\s*|(?<=\p{Ll}{3}|[\p{N})]{2})(?P<full>[.!?])\s+(?=\p{Lu})|\s*,\s*(?P<full>aber|jedoch|sondern)\b\s*"
+    r"|\s*,?\s*\b(?P<full>but|whereas|mais|tandis\s+que|alors\s+que)\b\s*"
+    r"|\s*(?P<part>,)\s+(?:(?:and|und|et|while|während)\s+)?|\s+(?P<joint>and|und|et)\s+"
 )
 _FINITE = MappingProxyType(
     {
@@ -55,19 +56,36 @@ _REMNANT = MappingProxyType(
             r"\A(?!.*\b(?:ge\p{L}+t|\p{L}+en)\s+(?:wird|werden|darf|dürfen)\b)(?:[^,;]*\s)?(?:nicht|schon|ja)\W*\Z|\Anicht\s(?!nur\b)"
         ),
         "fr": _caseless(
-            r"\A[^,;]*?(?:\bne\s+(?:l[ea]s?\s+)?\p{L}+\s+pas|\bn['’]\p{L}+\s+pas|\bpas|\bnon|\boui|\bsi)\W*\Z|\Apas\s"
+            r"\A[^,;]*?(?:\bne\s+(?:l[ea]s?\s+|l['’])?\p{L}+\s+pas|\bn['’]\p{L}+\s+pas|\bpas|\bnon|\boui|\bsi)\W*\Z|\Apas\s"
         ),
     }
 )
 """A clause that has left out what its predicate is: "dogs may not", "im Lager nicht", "les amendes ne le sont pas"."""
 _SUBJECTLESS = MappingProxyType(
     {
-        ENGLISH: _caseless(rf"\A(?:(?:and|but)\s+)?(?:(?:it|they|he|she|this|these)\s+)?(?=(?:{_FINITE[ENGLISH]})\b)"),
-        "de": _caseless(rf"\A(?:(?:und|aber)\s+)?(?:(?:es|er|sie|diese[rs]?)\s+)?(?=(?:{_FINITE['de']})\b)"),
-        "fr": _caseless(rf"\A(?:(?:et|mais)\s+)?(?:(?:ils?|elles?)\s+)?(?=(?:ne\s+|n['’])?(?:{_FINITE['fr']})\b)"),
+        ENGLISH: _caseless(rf"\A(?:(?:it|they|he|she)\s+(?=\p{{L}})|(?:this|these)\s+(?=(?:{_FINITE[ENGLISH]})\b))"),
+        "de": _caseless(rf"\A(?:(?:es|er|sie)\s+(?=\p{{L}})|(?:diese[rs]?)\s+(?=(?:{_FINITE['de']})\b))"),
+        "fr": _caseless(r"\A(?:ils?|elles?)\s+(?=\p{L}|n['’])"),
     }
 )
-"""Begins a clause with the subject of the one before it: "it is not paid out", "and must be kept on a lead"."""
+"""Stands for the subject of the clause before: "it is not paid out"."""
+_VERB_FIRST = MappingProxyType(
+    {code: _caseless(rf"\A(?=(?:ne\s+|n['’])?(?:{verbs})\s+\p{{L}}+\s+\p{{L}})") for code, verbs in _FINITE.items()}
+)
+"""Begins a clause that has the subject of the one before it: "(and) may not enter the laboratory"."""
+_SUBORDINATE = _caseless(
+    r"\A\W*(?:if|when(?:ever)?|although|because|since|wenn|falls|sofern|obwohl|weil|si|s['’]ils?|lorsque|quand)\b[^,;]*\Z"
+)
+"""Opens a sentence with a clause that the main one needs."""
+_PRONOUN = _caseless(r"\A[^,;]{1,40}\s(?:it|they|he|she|er|sie|es|ils?|elles?)\b")
+"""Has a pronoun as its subject behind a time or place: "sonntags ist er zu"."""
+_ONE_OF = _caseless(r"\A(?:celui|celle|ceux|celles|th(?:at|ose)\s+of|the\s+ones?)\b")
+"""Stands for a noun of the clause before: "celui de la voiture est interdit"."""
+_SAME_TIME_OR_PLACE = _caseless(
+    r"\b(?:(?:an\s+diesem|an\s+diesen|zu\s+dieser|in\s+diesem|in\s+dieser)\s+\p{L}+|dort|dann|dabei|(?:on|in|at|during)\s+(?:that|this|these|those)"
+    r"\s+\p{L}+|there(?!\s+(?:is|are|was|were))|then|ce\s+jour|ces\s+jours|à\s+cette\s+\p{L}+|dans\s+ce\s+cas|alors)\b"
+)
+"""Refers to when or where something is in the clause before: "an diesem Tag kann nicht geliefert werden"."""
 _IMPLIED = MappingProxyType(
     {
         ENGLISH: frozenset(terms("use used wear worn carry take place possible allow happen")),
@@ -135,9 +153,9 @@ def asked_clause(
     clauses = _clauses(sentence, language, denies, polar)
     if len({one.denies for one in clauses}) < 2:
         return AskedClause(sentence)
-    known, wanted = frozenset(terms(context, language)), frozenset(asked)
-    little = _IMPLIED[language]
-    found = [one for one in clauses if _is_about(one, clauses, wanted, known | little)]
+    stated = frozenset[str]().union(*(one.terms for one in clauses))
+    known = (frozenset(terms(context, language)) - stated) | _IMPLIED[language]
+    found = [one for one in clauses if _is_about(one, clauses, frozenset(asked), known)]
     if len(found) != 1:
         return None
     one = found[0]
@@ -167,12 +185,22 @@ def _clauses(sentence: str, language: str, denies: Callable[[str], bool], polar:
     for piece in _pieces(sentence, language, begun):
         text = piece
         donor = next((one for one in reversed(found) if one.donor is None), None)
-        short = donor is not None and (
-            _REMNANT[language].search(text) is not None
-            or begun.search(text) is not None
-            or _is_verbless(text, language)
+        opening = _SUBJECTLESS[language].match(text) or _VERB_FIRST[language].match(text)
+        short = (
+            donor is not None
+            and not (opening and opening[0])
+            and (
+                _REMNANT[language].search(text) is not None
+                or _ONE_OF.search(text) is not None
+                or begun.search(text) is not None
+                or _is_verbless(text, language)
+            )
         )
-        if donor and not short and (opening := _SUBJECTLESS[language].match(text)):
+        if donor and not short and _SAME_TIME_OR_PLACE.search(text):
+            text = f"{donor.text}, {text}"
+        elif donor and not short and not opening and _PRONOUN.match(text):
+            text = f"{_subject(donor.text, language)} {text}"
+        elif donor and not short and opening:
             text = f"{_subject(donor.text, language)}{text[opening.end() :]}"
         contrast = _contrast(donor.text, text, language, polar) if short and donor else frozenset[str]()
         found.append(_Clause(text, frozenset(terms(text, language)), denies(text), donor if short else None, contrast))
@@ -194,21 +222,27 @@ def _pieces(sentence: str, language: str, begun: regex.Pattern[str]) -> list[str
     marks = list(_SEPARATOR.finditer(sentence))
     starts = [0, *(mark.end() for mark in marks)]
     ends = [*(mark.start() for mark in marks), len(sentence)]
-    pieces: list[str] = []
+    pieces, last = [""], ""  # and the item of a list that the last piece ends with
     for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        text, full = sentence[start:end].strip(), at > 0 and marks[at - 1]["full"] is not None
+        text, mark = sentence[start:end].strip(), marks[at - 1] if at else None
         if not text:
             continue
-        alone = full or begun.search(text) or _REMNANT[language].search(text) or _has_verb_second(text, language)
-        if pieces and not alone:
-            pieces[-1] += sentence[ends[at - 1] : start] + text
-        else:
+        lasts = _REMNANT[language].search(text) or begun.search(text) or _has_own_verb(text, language)
+        if mark and not _SUBORDINATE.match(pieces[-1]) and (mark["full"] or lasts):
+            if mark["joint"] and last and not begun.search(text) and not _VERB_FIRST[language].match(text):
+                pieces[-1], text = pieces[-1].removesuffix(last), f"{last.lstrip(', ')}{mark[0]}{text}"
             pieces.append(text)
+            last = ""
+        else:
+            last = f"{mark[0] if mark else ''}{text}" if mark and mark["part"] else ""
+            pieces[-1] += f"{mark[0] if mark else ''}{text}"
     return pieces
 
 
-def _has_verb_second(text: str, language: str) -> bool:
-    """Return whether a text is a clause with a subject of its own: "the cellar is closed", no "which is closed"."""
+def _has_own_verb(text: str, language: str) -> bool:
+    """Return whether a text is a clause with a verb of its own: "the cellar is closed", no "which is closed"."""
+    if _SUBJECTLESS[language].match(text) or _VERB_FIRST[language].match(text):
+        return True
     relative = r"which|that|who|where|if|when|as|weil|dass|wenn|falls|sofern|da|ob|qui|que|dont|où|si|car"
     pattern = rf"\A(?!(?:{relative})\b)(?:[\p{{L}}'’-]+\s+){{1,6}}?(?:{_FINITE[language]})\s+\p{{L}}"
     return regex.search(pattern, text, regex.IGNORECASE) is not None

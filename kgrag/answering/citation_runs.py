@@ -14,6 +14,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgrag.answering.evidence_pieces import SourceChunk
+from kgrag.answering.manual_entries import same_entry
 from kgrag.answering.source_sentences import touched
 from kgrag.late_patterns import late_regex
 from kgrag.model import Citation
@@ -51,6 +52,7 @@ def in_runs(
         if (
             runs
             and _is_near(runs[-1], one)
+            and _is_of_one_entry(runs[-1][0], one, sources[one.chunk])
             and any(
                 _begins_with_a_term(each, sources[each.chunk])
                 or (each.chunk not in of_facts and _is_fragment(each, sources[each.chunk]))
@@ -168,6 +170,10 @@ def _is_near(run: Sequence[Citation], one: Citation) -> bool:
     end = max(each.end for each in run)
     near = one.start - end <= _MAX_GAP and max(end, one.end) - run[0].start <= _MAX_RUN
     return run[0].chunk == one.chunk and near
+
+
+def _is_of_one_entry(first: Citation, one: Citation, source: SourceChunk) -> bool:
+    return same_entry(source.text, first.start - source.span.start, one.start - source.span.start)
 
 
 def _joined(run: Sequence[Citation], source: SourceChunk) -> Citation:

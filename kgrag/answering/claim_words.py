@@ -20,6 +20,7 @@ from types import MappingProxyType
 import regex
 
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk
+from kgrag.answering.manual_entries import is_line_of_another, line_naming, opens_entry, same_entry
 from kgrag.answering.opening_words import OPENING_STEMS
 from kgrag.answering.source_sentences import Carried, SourceSentence, touched
 from kgrag.late_patterns import late_regex
@@ -41,6 +42,8 @@ _MAX_LEAD_IN_DISTANCE = 1500
 """Characters between such a line and an item of its list, at most."""
 _MAX_GAP = 60
 """Characters between two citations that are left out; fewer are cited with them as one."""
+_MAX_GAP_IN_ENTRY = 250
+"""The same between the sentence that names a choice and what is cited of the paragraph that it opens."""
 _MAX_SENTENCE_CHARACTERS = 900
 """A longer "sentence" is a table or a list without marks, and a quote from it is cited as it is."""
 _NAME = late_regex(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
@@ -118,6 +121,7 @@ def completed(
     title_words = _words("\n".join([*_shown_with(carried, evidence, "title"), *known_titles, *sections]))
     wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()], headings)
     found = _widened(carried, wanted, chunks, title_words)
+    found = _with_lines_naming(claim, found, chunks, titles, before)
     for _ in range(_MAX_ADDED):
         known = title_words | _cited_words(found)
         if wanted.all_in(known):
@@ -158,6 +162,29 @@ def _widened(
         whole = source.text[around[0].start : around[-1].end] if around else ""
         if len(whole) <= _MAX_SENTENCE_CHARACTERS and wanted.gain(whole, known):
             found[at] = _cut(one, source, around[0].start, around[-1].end)
+    return found
+
+
+def _with_lines_naming(
+    claim: str,
+    carried: Sequence[Carried],
+    chunks: dict[str, SourceChunk],
+    titles: Mapping[str, str],
+    before: Callable[[str], SourceChunk | None] | None,
+) -> list[Carried]:
+    """Return citations with the lines before them that name what they are about, where the claim does and they not."""
+    found: list[Carried] = []
+    for one in carried:
+        here, source = [one], chunks.get(one.citation.chunk)
+        if source is not None and not one.citation.derived:
+            start = one.citation.start - source.span.start
+            place = start, start + len(one.citation.quote)
+            shown = f"{titles.get(one.citation.document, '')}\n{source.heading_at(start)}"
+            for other, line in line_naming(claim, source, place, shown, before):
+                chunks.setdefault(other.span.chunk, other)
+                gap = _MAX_GAP if opens_entry(other.text, line[0]) else _MAX_GAP_IN_ENTRY
+                here = _with_line(here, len(here) - 1, other, line, gap=gap)
+        found += here
     return found
 
 
@@ -238,7 +265,7 @@ def _nearest(
         start = one.citation.start - source.span.start
         refers = _REFERENCE.match(one.citation.quote) is not None
         for begin, end in split(source.text):
-            gain = wanted.gain(source.text[begin:end], known)
+            gain = 0 if is_line_of_another(source.text, begin, start) else wanted.gain(source.text[begin:end], known)
             before = end <= start
             needed = 1 if refers and before and not source.text[end:start].strip() else _MIN_GAIN
             distance = start - end if before else begin - start + len(source.text)
@@ -274,14 +301,17 @@ def _named_before(
     return None
 
 
-def _with_line(found: Sequence[Carried], at: int, source: SourceChunk, place: tuple[int, int]) -> list[Carried]:
+def _with_line(
+    found: Sequence[Carried], at: int, source: SourceChunk, place: tuple[int, int], *, gap: int = _MAX_GAP
+) -> list[Carried]:
     """Return citations with a line before one of them, or as one with it where little stands between them."""
     model = found[min(at, len(found) - 1)]
     line = _cut(replace(model, about=()), source, *place)
     if at < len(found) and found[at].citation.chunk == source.span.chunk:
         start = found[at].citation.start - source.span.start
         end = start + len(found[at].citation.quote)
-        if max(start - place[1], place[0] - end) <= _MAX_GAP:
+        near = max(start - place[1], place[0] - end) <= gap
+        if near and same_entry(source.text, start, place[0]):
             return [*found[:at], _cut(found[at], source, min(start, place[0]), max(end, place[1])), *found[at + 1 :]]
     return [*found[:at], line, *found[at:]]
 

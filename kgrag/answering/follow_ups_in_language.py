@@ -97,6 +97,11 @@ _FRENCH_GENDERS: Final = MappingProxyType({"il": "m", "elle": "f", "ils": "p", "
 _FRENCH_OWN: Final = MappingProxyType({"son": "le", "sa": "la", "ses": "les", "leur": "le", "leurs": "les"})
 _VOWEL: Final = late_regex(r"[aeiouyhàâéèêîôœ]", flags=regex.IGNORECASE)
 
+_ASKED_THING: Final = late_regex(
+    r"^(?:und\s+)?(?:welche[mnrs]?|wie\s*viel)\s+\p{Lu}[\p{L}-]*(?=\s+(?:hat|haben|hatten?|braucht|brauchen)\s*$)",
+    flags=regex.IGNORECASE,
+)
+"""What a question asks for ("Welche Leistung hat sie?") is not what its pronoun means."""
 _ASKS: Final = late_regex(
     r"(?:\p{L}{2,4}\s+)?(?:w(?:er|en|em|essen|as|ann|o\p{L}*|ie\p{L}*|arum|eshalb|elche[mnrs]?)"
     r"|qui|quoi|quand|où|comment|combien|pourquoi|quel(?:le)?s?|que)\b",
@@ -127,7 +132,8 @@ def with_things(message: str, texts: Sequence[str], language: str) -> tuple[str,
         if any(start <= found.start() < end for start, end in unmeant):
             continue
         genders = _genders(found, language)
-        if any(_fits(thing, genders) for thing in _things(message[: found.start()], language)):
+        ahead = _ASKED_THING.sub("", message[: found.start()])
+        if any(_fits(thing, genders) for thing in _things(ahead, language)):
             continue
         thing = next((one for text in texts if (one := _thing_of(text, genders, language))), None)
         if thing is None:

@@ -78,6 +78,7 @@ _VERBS: Final = MappingProxyType(
 )
 """Words of a whole question: a fragment has none."""
 _YEAR: Final = late_regex(r"(?<![\p{L}\p{N}])(?:1[5-9]|20)\p{N}{2}(?![\p{L}\p{N}])")
+_OF_YEARS: Final = late_regex(r"(?:jahr(?:e[ns]?)?|ann?[ée]*e?s?)$", flags=regex.IGNORECASE)
 _NAME: Final = r"(?:\s+(?:\p{Lu}|\p{N})[\p{L}\p{N}.-]*(?<!\.))*"
 _GERMAN_NOUN: Final = rf"(?:\p{{Ll}}+e[nrsm]?\s+){{0,2}}(?:\p{{Lu}}|\p{{N}})[\p{{L}}\p{{M}}\p{{N}}-]*{_NAME}"
 _NO_ADJECTIVE: Final = "|".join((*sorted(_PREPOSITIONS["fr"]), "de", "du", "des", "et", "ou"))
@@ -167,16 +168,21 @@ def _with_phrase(question: str, words: str, language: str) -> str:
     noun = _GERMAN_NOUN if language == "de" else _FRENCH_NOUN
     ahead = rf"(?<!\p{{L}})(?:{'|'.join(sorted(same))})\s+{_ARTICLES[language]}?"
     for found in regex.finditer(rf"{ahead}{noun}", question, regex.UNICODE):
-        if _is_dated(found[0]) == _is_dated(words):
-            return f"{question[: found.start()]}{words}{question[found.end() :]}"
+        if end := _end_of_like(found[0], words):
+            return f"{question[: found.start()]}{words}{question[found.start() + end :]}"
     whose = regex.search(rf"\bd['’]une? {_FRENCH_NOUN}", question) if language == "fr" else None
     if preposition == "pour" and whose and regex.match(r"une? ", rest):
         return f"{question[: whose.start()]}d'{rest}{question[whose.end() :]}"
     return _at_end(question, words)
 
 
-def _is_dated(phrase: str) -> bool:
-    return _YEAR.search(phrase) is not None
+def _end_of_like(phrase: str, words: str) -> int:
+    """Return where the part of a phrase ends that another may replace: without its year; 0 where one has dates only."""
+    year, other = _YEAR.search(phrase), _YEAR.search(words)
+    if (year is None) == (other is None):
+        return len(phrase)
+    ahead = phrase[: year.start()].rstrip() if year else ""
+    return len(ahead) if len(ahead.split()) > 1 and not _OF_YEARS.search(ahead) else 0
 
 
 def _with_thing(question: str, words: str, language: str) -> str:

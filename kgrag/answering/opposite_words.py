@@ -6,6 +6,7 @@ same serves what a proposal came to: who asks whether it was accepted is answere
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import regex
@@ -13,7 +14,7 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 
-__all__ = ["in_words_of", "is_refused", "times_allowed"]
+__all__ = ["ProposalOutcome", "in_words_of", "outcome", "times_allowed"]
 
 _PAIRS = MappingProxyType(
     {
@@ -30,7 +31,7 @@ _PAIRS = MappingProxyType(
             (r"available|in\s+stock|obtainable", r"sold\s+out|out\s+of\s+stock|unobtainable"),
         ),
         "de": (
-            (r"offen\p{L}{0,2}|geöffnet\p{L}{0,2}|auf", r"geschlossen\p{L}{0,2}"),
+            (r"offen\p{L}{0,2}|geöffnet\p{L}{0,2}|auf(?=\s*[.,;?]|\Z)", r"geschlossen\p{L}{0,2}|zu(?=\s*[.,;?]|\Z)"),
             (r"enthalten|inbegriffen|eingeschlossen|inklusive", r"ausgeschlossen|ausgenommen|exklusive"),
             (
                 r"angenommen|genehmigt|bewilligt|gebilligt|beschlossen|zugestimmt|stattgegeben",
@@ -82,6 +83,13 @@ _DONE = MappingProxyType(
         "fr": r"\b(?:a|ont)(?:-t)?-(?:ils?|elles?|on)\b|\best-ce\s+qu\S*.*\b(?:a|ont)\s+été\b",
     }
 )
+_NEGATED = MappingProxyType(
+    {
+        ENGLISH: late_regex(r"\b(?:not|never)\b|n['’]t\b", flags=regex.IGNORECASE),
+        "de": late_regex(r"\b(?:nicht|nie|kein\p{L}*)\b", flags=regex.IGNORECASE),
+        "fr": late_regex(r"\b(?:pas|jamais|aucune?)\b", flags=regex.IGNORECASE),
+    }
+)
 _TIMES = MappingProxyType(
     {
         ENGLISH: ("once", "twice", "three times", "four times", "five times"),
@@ -94,6 +102,14 @@ _ONLY_TIMES = late_regex(
     r"|uniquement|au\s+plus)\b",
     flags=regex.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalOutcome:
+    """What a proposal is about, and whether what is asked of it is so."""
+
+    matter: str
+    truth: bool
 
 
 def in_words_of(question: str, sentence: str, language: str) -> str:
@@ -112,17 +128,25 @@ def in_words_of(question: str, sentence: str, language: str) -> str:
     return _without_prefix(question, sentence) if language == "de" else sentence
 
 
-def is_refused(question: str, sentence: str, language: str) -> str | None:
-    """Return what a refused proposal of a sentence is about, where a question asks whether just that was done."""
-    proposal = _whole(_PROPOSALS[language]).search(sentence)
+def outcome(question: str, sentence: str, language: str) -> ProposalOutcome | None:
+    """Return what a sentence says of a proposal, where a question asks for it or whether what it wants was done.
+
+    None where the sentence has no proposal, nothing came of it, or it was accepted, which doesn't say that it was done.
+    """
+    proposals = _whole(_PROPOSALS[language])
     accepted, refused = (_whole(words) for words in _PAIRS[language][2])
-    found = refused.search(sentence, proposal.end()) if proposal else None
-    if proposal is None or found is None or regex.search(_DENIED[language] + r"\Z", sentence[: found.start()], regex.I):
+    proposal = proposals.search(sentence)
+    came = [found for one in (accepted, refused) if proposal and (found := one.search(sentence, proposal.end()))]
+    if proposal is None or len(came) != 1:
         return None
-    if any(pattern.search(question) for pattern in (_whole(_PROPOSALS[language]), accepted, refused)):
-        return None
-    done = regex.search(_DONE[language], question, regex.IGNORECASE)
-    return sentence[proposal.end() : found.start()] if done else None
+    denied = regex.search(_DENIED[language] + r"\Z", sentence[: came[0].start()], regex.IGNORECASE) is not None
+    was_refused = (refused.fullmatch(came[0][0]) is not None) != denied
+    asks = [one.search(question) is not None for one in (accepted, refused)]
+    matter = sentence[proposal.start() : came[0].start()]
+    if proposals.search(question) and asks[0] != asks[1]:
+        return None if _NEGATED[language].search(question) else ProposalOutcome(matter, asks[1] == was_refused)
+    asks_done = regex.search(_DONE[language], question, regex.IGNORECASE) and not proposals.search(question)
+    return ProposalOutcome(matter, False) if asks_done and was_refused and not any(asks) else None
 
 
 def times_allowed(question: str, sentence: str, language: str) -> bool | None:

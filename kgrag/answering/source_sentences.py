@@ -23,6 +23,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, stored_chunks
+from kgrag.answering.manual_entries import entries_named, entry_end, entry_of, names_entry, opens_entry
 from kgrag.answering.opening_words import OPENING_STEMS, without_opening_word
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.late_patterns import late_regex
@@ -166,8 +167,16 @@ def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs
         matches = [each for each in matches if _sentence_below(each[0].text, each[1]) is not None] or matches
     if not matches:
         return []
+    if len(matches) > 1:
+        matches = [each for each in matches if _is_below_its_line(each[0].text, each[1], context)] or matches
     source, place = matches[_closest([(source.text, place) for source, place in matches], context)]
     return [(source, place if pairs and ": " in quote else _with_enough_words(source.text, place), "")]
+
+
+def _is_below_its_line(text: str, place: _Place, context: str) -> bool:
+    """Return whether a place is in an entry whose line names it in the words of a context."""
+    line = entry_of(text, place[0])
+    return line is not None and names_entry(context, text[slice(*line)])
 
 
 def _with_enough_words(text: str, place: _Place) -> _Place:
@@ -207,13 +216,14 @@ def _carries(quote: str) -> bool:
 class _QuotedPart:
     """The quoted part of a model's words: the statements to look for, in this order, and what they are about.
 
-    ``names`` of a fact are those of its values that the claim names; None for prose, which has its own.
+    ``names`` of a fact are those of its ``values`` that the claim names; None for prose, which has its own.
     """
 
     quoted: str
     statements: tuple[str, ...]
     context: str
     names: tuple[str, ...] | None = None
+    values: tuple[str, ...] = ()
 
     def carriers(self, sources: Sequence[SourceChunk]) -> list[_Carrier]:
         """Return the place of a quote, or the sentences that carry the first statement which any carry."""
@@ -221,6 +231,8 @@ class _QuotedPart:
             verbatim = _verbatim(self.quoted, self.context, sources)
             if verbatim:
                 return verbatim
+        elif below := self._in_an_entry(sources, self.names) or self._in_an_entry(sources, self.values):
+            return below
         elif len(words(value := self.quoted.partition(": ")[2] or self.quoted)) >= _MIN_WORDS_OF_A_VALUE:
             for source, place, derived in _verbatim(value, self.context, sources):
                 around = touched(source.text, *place)
@@ -230,6 +242,26 @@ class _QuotedPart:
             if sentences := carrying(statement, texts, context=self.context, names=self.names):
                 return [(sources[number], (start, end), "") for number, start, end in sentences]
         return []
+
+    def _in_an_entry(self, sources: Sequence[SourceChunk], names: Sequence[str]) -> list[_Carrier]:
+        """Return the sentences that carry a statement in an entry that has one of some names, with its line."""
+        for source, line in ((one, line) for one in sources for line in entries_named(one.text, names)):
+            entry = source.text[line[0] : entry_end(source.text, line)]
+            for statement in self.statements:
+                found = carrying(statement, [entry], context=self.context, names=())
+                spans = [(line[0] + start, line[0] + end) for _, start, end in found]
+                if spans:
+                    return [(source, span, "") for span in _below_line(source.text, line, spans)]
+        return []
+
+
+def _below_line(text: str, line: _Place, spans: Sequence[_Place]) -> list[_Place]:
+    """Return spans of an entry with its line before them; the line alone with the sentence below it."""
+    (start, end), *others = spans
+    if start > line[0]:
+        told = "\n".join(text[slice(*span)] for span in spans)
+        return list(spans) if names_entry(told, text[slice(*line)]) else [line, *spans]
+    return [(start, (_sentence_below(text, line) or end) if end <= line[1] else end), *others]
 
 
 def _derived(
@@ -263,16 +295,18 @@ def _derived(
 
 def _quoted_values(fact: str, place: _Place, claim: str) -> _QuotedPart:
     """Return the values of ``key: value; key: value`` that a quote touches; keys are a model's words."""
-    touched_values, named_values, start = [], [], 0
+    values, touched_values, named_values, start = [], [], [], 0
     for pair in fact.split("; "):
         end = start + len(pair)
         value = pair.partition(": ")[2] or pair
+        values.append(value)
         if end - len(value) < place[1] and end > place[0]:
             touched_values.append(value)
         if places(value, claim):
             named_values.append(value)
         start = end + len("; ")
-    return _QuotedPart(fact[slice(*place)], (" ".join(touched_values),), f"{claim} {fact}", tuple(named_values))
+    statements = (" ".join(touched_values),)
+    return _QuotedPart(fact[slice(*place)], statements, f"{claim} {fact}", tuple(named_values), tuple(values))
 
 
 def _closest(matches: Sequence[tuple[str, _Place]], context: str) -> int:
@@ -374,7 +408,7 @@ def carrying(
     weights = dict.fromkeys(features(context), 1) | dict.fromkeys(features(statement), 2)
     min_names = len(phrases) if names is None else len(phrases) / 2
     wording = _Wording(frozenset(_terms(statement)) - OPENING_STEMS, tuple(phrases), min_names, weights)
-    covers = [_cover(wording, _sentences(text)) for text in texts] if wording.terms else []
+    covers = [_cover(wording, text) for text in texts] if wording.terms else []
     best = max(range(len(covers)), key=lambda index: covers[index][0], default=0)
     return [(best, start, end) for start, end in covers[best][1]] if covers else []
 
@@ -410,8 +444,9 @@ class _Wording:
         return too_few_others or len(missing) > (1 - _MIN_SHARE_OF_WORDS) * len(self.terms)
 
 
-def _cover(wording: _Wording, sentences: Sequence[SourceSentence]) -> tuple[int, list[_Place]]:
+def _cover(wording: _Wording, text: str) -> tuple[int, list[_Place]]:
     """Return the weight of the best sentence, and the spans that carry the wording; 0 and [] where none do."""
+    sentences = _sentences(text)
     weights = [sum(wording.weights.get(feature, 0) for feature in sentence.features) for sentence in sentences]
     if not any(weights):
         return 0, []
@@ -426,9 +461,19 @@ def _cover(wording: _Wording, sentences: Sequence[SourceSentence]) -> tuple[int,
         chosen.append(best)
     if not wording.carried_by([sentences[at] for at in chosen]):
         return 0, []
-    starts = [sentences[at].start for at in sorted(chosen) if at - 1 not in chosen]
-    ends = [sentences[at].end for at in sorted(chosen) if at + 1 not in chosen]
-    return weights[first], list(zip(starts, ends, strict=True))  # neighbours are one span
+    return weights[first], _spans([sentences[at] for at in sorted(chosen)], sentences, text)
+
+
+def _spans(chosen: Sequence[SourceSentence], sentences: Sequence[SourceSentence], text: str) -> list[_Place]:
+    """Return chosen sentences as spans: neighbours are one, but none goes over the line of another entry."""
+    spans: list[_Place] = []
+    following = dict(pairwise(sentences))
+    for last, one in zip([None, *chosen], chosen, strict=False):
+        if last is not None and following.get(last) == one and not opens_entry(text, one.start):
+            spans[-1] = spans[-1][0], one.end
+        else:
+            spans.append((one.start, one.end))
+    return spans
 
 
 @lru_cache(maxsize=256)

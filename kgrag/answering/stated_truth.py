@@ -16,11 +16,12 @@ import regex
 
 from kgrag.answering.asked_clauses import asked_clause
 from kgrag.answering.denied_whole import denies_all
-from kgrag.answering.opposite_words import in_words_of, is_refused, times_allowed
+from kgrag.answering.opposite_words import in_words_of, outcome, times_allowed
 from kgrag.answering.unstated_matters import is_other_duty, is_unstated
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.rule_words import rule_terms
 from kgrag.text.sentences import word_set
 
 __all__ = ["stated_truth"]
@@ -42,7 +43,6 @@ class _Rules:
         modals: verbs of what is allowed or possible.
         exceptions: begin what is excepted.
         verbs: others that end it.
-        words: those of rules, which name nothing.
     """
 
     negation: regex.Pattern[str]
@@ -52,7 +52,6 @@ class _Rules:
     modals: str
     exceptions: str
     verbs: str
-    words: str
 
     @cached_property
     def forbids(self) -> regex.Pattern[str]:
@@ -103,9 +102,6 @@ _RULES = MappingProxyType(
             exceptions=r"except(?:ing)?(?:\s+for)?|excluding|with\s+the\s+exception\s+of|but\s+not|other\s+than"
             r"|apart\s+from|unless",
             verbs="is|are|was|were|has|have|had|must|will|shall|should|do|does|did|cannot",
-            words="prohibited prohibition forbid forbidden forbade ban banned barred disallowed deny illegal unlawful"
-            " impermissible outlawed excluded ruled allowed permitted permissible permission authorised authorized"
-            " lawful legal",
         ),
         "de": _Rules(
             _caseless(r"\b(?:nicht|kein\p{L}*|nie|niemals|weder|ohne|unmöglich|nirgends|niemand\p{L}*)\b"),
@@ -117,12 +113,11 @@ _RULES = MappingProxyType(
             exceptions=r"außer(?!\s+(?:Betrieb|Kraft|Haus|Dienst|Acht|Sicht)\b)|mit\s+Ausnahme(?:\s+von)?|ausgenommen"
             r"|bis\s+auf|(?:aber|jedoch)\s+nicht|es\s+sei\s+denn",
             verbs="ist|sind|war|waren|hat|haben|wird|werden|muss|müssen|soll|sollen",
-            words="verboten verbietet verbieten verbot untersagt untersagen unzulässig unstatthaft ausgeschlossen"
-            " erlaubt gestattet zulässig zugelassen genehmigt kann dürfen können",
         ),
         "fr": _Rules(
             _caseless(
-                r"\b(?:ne\s|n['’])(?:\p{L}+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible)\b"
+                r"\b(?:ne\s|n['’])(?:[\p{L}'’]+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible|ni)\b"
+                r"|\A\W*pas\s"
             ),
             denial=r"\bpas|\bplus|\bjamais",
             bans="interdit|interdite?s?|interdisent|interdire|interdiction|défendue?s?|défend|proscrite?s?|proscrire"
@@ -132,9 +127,6 @@ _RULES = MappingProxyType(
             exceptions=r"sauf|exceptée?s?|hormis|à\s+l['’]exception\s+d(?:e|es|u)\b|à\s+l['’]exception\s+d['’]|mais\s+pas"
             r"|à\s+moins\s+que",
             verbs="est|sont|était|étaient|a|ont|doit|doivent|sera|seront",
-            words="interdit interdite interdisent interdire interdiction défendu défendue défend proscrit proscrite"
-            " prohibé illégal exclu exclue permis permise permet permettent autorisé autorisée autorise licite"
-            " peut peuvent peux",
         ),
     }
 )
@@ -195,9 +187,14 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
         return None
     if {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
         return False if _is_out_of_service(question, sentence, context, language) else None
-    asked = set(terms(question, language)) - set(terms(rules.words, language))
-    if (matter := is_refused(question, sentence, language)) is not None:
-        return False if asked <= set(terms(f"{matter} {context}", language)) else None
+    asked = set(terms(question, language)) - rule_terms(language)
+    if proposal := outcome(question, sentence, language):
+        stated = set(terms(f"{proposal.matter} {context} {sentence}", language))
+        return (
+            proposal.truth
+            if asked <= stated | set(terms(in_words_of(question, sentence, language), language))
+            else None
+        )
     if is_unstated(question, asked, sentence, language):
         return None
     agrees = times_allowed(question, sentence, language)
@@ -209,8 +206,10 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
 def _of_exceptions(question: str, sentence: str, context: str, language: str) -> bool | None:
     """Return whether what is asked is so by a sentence, in which what is excepted has the contrary answer."""
     rules = _RULES[language]
-    asked = set(terms(question, language)) - set(terms(rules.words, language))
+    asked = set(terms(question, language)) - rule_terms(language)
     excepted = None if rules.excepts.search(question) else rules.excepts.search(sentence)
+    if excepted and not excepted["behind"].strip():  # "in den Räumen jedoch nicht"
+        excepted = None
     if excepted is None:
         return _of_asked_clause(question, sentence, asked, context, language)
     main = f"{sentence[: excepted.start()]} {sentence[excepted.end() :]}"
@@ -337,7 +336,7 @@ def _states(question: str, asked: Collection[str], says: str, said: Collection[s
     """
     rules = _RULES[language]
     allowed = rules.allows.search(says) or rules.may.search(says)
-    named = set() if allowed else set(terms(question, language)) & set(terms(rules.words, language))
+    named = set() if allowed else set(terms(question, language)) & rule_terms(language)
     wanted = {*asked, *named}
     return all(term in said or (language == ENGLISH and term in _SAYS_LITTLE) for term in wanted)
 
@@ -348,7 +347,7 @@ def _within_limits(question: str, sentence: str, asked: Collection[str], languag
     limit = _ONLY.search(sentence)
     if limit is None or not (rules.may.search(question) or rules.allows.search(question)):
         return True
-    return set(terms(limit["behind"], language)) - set(terms(rules.words, language)) <= {*asked, "us", "use"}
+    return set(terms(limit["behind"], language)) - rule_terms(language) <= {*asked, "us", "use"}
 
 
 def _of_its_period(question: str, sentence: str) -> bool:

@@ -38,13 +38,48 @@ _FRAMES = MappingProxyType(
             r"|\b(?:Antrag|Vorschlag|Plan|Wunsch)\b\s*(?:,|auf\b|zu[mr]?\b)"
         ),
         "fr": _caseless(
-            r"\b(?:examin\p{L}+|vérifi\p{L}+|demand\p{L}+|décidera|étudi\p{L}+|savoir|ignor\p{L}+)\s+(?:[^,;.]*?\s)?"
+            r"\b(?:examin\p{L}+|vérifi\p{L}+|demand\p{L}+|décid\p{L}+|étudi\p{L}+|savoir|ignor\p{L}+)\s+(?:[^,;.]*?\s)?"
             r"(?:si|s['’])\s*\b|\b(?:prévoit|prévoient|envisagent?|souhaitent?|espèrent?|veut|veulent|proposent?"
             r"|(?:a|ont)\s+demandé|(?:a|ont)\s+proposé)\b|\b(?:proposition|projet|demande|motion|idée)\s+(?:de|d['’])"
         ),
     }
 )
 """Begin what is asked, planned, wished or proposed, and by itself not said to be so."""
+_ONLY_PLANNED = MappingProxyType(
+    {
+        ENGLISH: _caseless(
+            r"\b(?:asked|told|instructed|invited|urged|allowed|advised|promis(?:es?|ed)|agreed|decided)\s+(?:\p{L}+\s+)?to\b"
+            r"|\b(?:recommend|suggest|advise|demand)(?:s|ed)?\b|\b(?:may|might|could|should|would|will|must|shall)\b"
+        ),
+        "de": _caseless(
+            r"\b(?:empfiehlt|empfahl|empfohlen|versprach|versprochen|gebeten|aufgefordert|sollen|sollte[nt]?|soll|könnten?"
+            r"|kann|können|darf|dürfen|muss|müssen|werde|würden?|beantragt)\b"
+        ),
+        "fr": _caseless(
+            r"\b(?:promis|promet|recommand\p{L}+|conseill\p{L}+|invitée?s?|chargée?s?|devrai\p{L}*|pourrai\p{L}*|peut|peuvent"
+            r"|doit|doivent)\b"
+        ),
+    }
+)
+"""Says what should or may come, which doesn't say that it came."""
+_ASKS_DONE = MappingProxyType(
+    {
+        ENGLISH: _caseless(r"\A\s*(?:was|were|did|has|have|had)\b(?!.*\b(?:allowed|permitted|supposed|to)\b)"),
+        "de": _caseless(r"\A\s*(?:hat|haben|hatten?|wurden?)\b"),
+        "fr": _caseless(r"\b(?:a|ont)(?:-t)?-(?:ils?|elles?|on)\b"),
+    }
+)
+_NEXT_CLAUSE = _caseless(r";|,\s+(?:and|but|und|aber|et|mais)\b")
+_CONDITION = _caseless(
+    r"(?:\A|[,;]\s+|(?<!\b(?:even|only|as|ask|asked|asks|whether|know|see|check|checks)\s)\b)(?:if|in\s+case|in\s+the\s+event|provided\s+that|wenn|falls|sofern"
+    r"|vorausgesetzt|en\s+cas\s+d\p{L}*|à\s+condition|(?<=\A|,\s)si|(?<=\A|,\s)s['’]il\p{L}*)\b(?P<behind>[^,;.]*)"
+)
+"""Under what something is so; by itself it isn't said to be."""
+_WITHOUT = _caseless(r"\b(?:without|ohne|sans)\b(?P<behind>[^,;.]*)")
+_DENIED = _caseless(
+    r"\b(?:not|no|nobody|never|cannot|none|neither|\w+n['’]t|forbidden|prohibited|nicht|kein\p{L}*|niemand|nie|verboten"
+    r"|untersagt|ne|personne|interdite?s?|défendue?s?)\b|\bn['’]"
+)
 _PAST = _caseless(
     r"\b(?:before|until|till|up\s+to|prior\s+to|vor(?:\s+dem\s+Jahr)?|bis(?:\s+(?:zum\s+Jahr|Ende))?|avant|jusqu['’]en"
     r"|jusqu['’]à)\s+(?:\p{L}+\s+)?(?P<year>(?:19|20)\d\d)\b|\b(?:formerly|previously|used\s+to|in\s+the\s+past|früher"
@@ -103,6 +138,7 @@ def is_unstated(question: str, asked: Collection[str], sentence: str, language: 
     return (
         _is_framed(question, asked, sentence, language)
         or _is_of_the_past(question, sentence)
+        or _is_conditional(question, sentence, language)
         or _is_beyond_limit(question, sentence)
     )
 
@@ -118,10 +154,15 @@ def is_other_duty(question: str, sentence: str, language: str, *, denied: bool) 
 def _is_framed(question: str, asked: Collection[str], sentence: str, language: str) -> bool:
     """Return whether something asked stands only behind a word of asking or planning that the question hasn't."""
     frame = None if _FRAMES[language].search(question) else _FRAMES[language].search(sentence)
+    planned = _ONLY_PLANNED[language]
+    if frame is None and _ASKS_DONE[language].search(question) and not planned.search(question):
+        frame = planned.search(sentence)
     if frame is None:
         return False
-    ahead, behind = (set(terms(part, language)) for part in (sentence[: frame.start()], sentence[frame.start() :]))
-    return bool((set(asked) & behind) - ahead)
+    end = _NEXT_CLAUSE.search(sentence, frame.end())
+    stop = end.start() if end else len(sentence)
+    elsewhere = set(terms(f"{sentence[: frame.start()]} {sentence[stop:]}", language))
+    return bool((set(asked) & set(terms(sentence[frame.start() : stop], language))) - elsewhere)
 
 
 def _is_of_the_past(question: str, sentence: str) -> bool:
@@ -130,6 +171,18 @@ def _is_of_the_past(question: str, sentence: str) -> bool:
     if past is None or not _SAYS_PAST.search(sentence) or _ASKS_PAST.search(question):
         return False
     return not (past["year"] and past["year"] in question)
+
+
+def _is_conditional(question: str, sentence: str, language: str) -> bool:
+    """Return whether a sentence says something only under a condition of which the question says nothing."""
+    known = set(terms(question, language))
+    clauses = [found["behind"] for found in _CONDITION.finditer(sentence)]
+    clauses += [
+        found["behind"]
+        for found in _WITHOUT.finditer(sentence)
+        if _DENIED.search(sentence.replace(found[0], "")) and not _DENIED.search(question)
+    ]
+    return any((said := set(terms(clause, language))) and not said & known for clause in clauses)
 
 
 def _is_beyond_limit(question: str, sentence: str) -> bool:

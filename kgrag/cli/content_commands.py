@@ -46,7 +46,7 @@ _COMES_BACK = "the file is still there, and comes back with the next ingest or s
 _ANSWER_WENT = "a kept answer went with what it cites"
 _SAME_TEXT = "another document has the same text, and stays"
 _MOVED_SOURCE = "{1}, the folder of the source '{0}' (if it is elsewhere now: kgrag sources --move {0} --to FOLDER)"
-_COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
+_COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced", "notes")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
 WholePagesOption = Annotated[bool, typer.Option("--whole-pages", help="Keep the navigation of HTML pages.")]
@@ -259,6 +259,7 @@ def _end_ingest(
         f"{len(skipped)} skipped, "
         f"{len(broken)} broken"
     )
+    _some(counts.get("notes", ()), "note")  # an earlier server sends none
     _some(skipped, "skipped")
     _some(broken, "broken", failed=True)
     _some(violations, "in quarantine", failed=True)
@@ -297,13 +298,13 @@ def sync(
                 accept=accept or (),
             )
         forgotten = [
-            {"name": one.title or one.document, "remains": len(one.remains), "answers": one.answers}
-            for one in done.forgotten
+            {**asdict(one), "name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten
         ]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _some(done.ingested.accepted, _ACCEPTED)
-        counts |= {name: getattr(done, name) for name in ("misplaced", "undecided", "moved", "same", "absent")}
+        told = ("misplaced", "undecided", "moved", "same", "absent", "continued")
+        counts |= {name: getattr(done, name) for name in told}
         _end_sync(counts, forgotten, done.ingested.skipped, done.ingested.broken)
 
     def sync_there(client: Client) -> None:
@@ -332,17 +333,23 @@ def _end_sync(
     broken: Sequence[str],
 ) -> None:
     moved, same = counts.get("moved", ()), counts.get("same", ())  # an earlier server sends none
+    continued = counts.get("continued", {})
+    gone = [one for one in forgotten if one["document"] not in continued]  # what was changed or renamed is told as that
+    changed = [one["name"] for one in forgotten if continued.get(one["document"]) == "changed"]
     typer.echo(
-        f"{counts['documents']} documents added, {counts['unchanged']} unchanged, {len(forgotten)} forgotten, "
+        f"{max(counts['documents'] - len(continued), 0)} documents added, {len(changed)} changed, "
+        f"{counts['unchanged']} unchanged, {len(gone)} forgotten, "
         f"{len(moved)} moved or renamed, {counts['misplaced']} lost one of several paths, {len(same)} with the text of "
         f"another file, {len(skipped)} skipped, {len(broken)} broken"
     )
     _some([f"{before} -> {after}" for before, after in moved], "moved or renamed")
     _some([f"{file} (as {first})" for file, first in same], "the same text")
+    _some(counts.get("notes", ()), "note")  # an earlier server sends none
     _some(skipped, "skipped")
     _some(broken, "broken", failed=True)
     _some(counts["violations"], "in quarantine", failed=True)
-    _some([one["name"] for one in forgotten], "forgotten")
+    _some(changed, "changed")
+    _some([one["name"] for one in gone], "forgotten")
     _some([question for one in forgotten for question in one["answers"]], _ANSWER_WENT)
     left = (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in counts["undecided"])
     _some(left, "left")

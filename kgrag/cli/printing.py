@@ -119,16 +119,16 @@ def _figure(count: float) -> str:
 def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False) -> str:
     """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
 
-    Without an answer the nearest passages follow, with the best sentence of each between » and «. Short answer and text
-    are left out where they were printed while they were written (``is_said``). The words around them are in the
-    language of the question, where that is German or French.
+    Without an answer the nearest passages follow, with the best sentence of each between » and «. The text is left
+    out where it was printed while it was written (``is_said``); the short answer, known with the whole, is not. The
+    words around them are in the language of the question, where that is German or French.
     """
     from kgrag.answering.reply_words import in_language_of
 
     short = ", ".join(value.shown for value in answer.values)
     said = partial(in_language_of, answer.question)
     sure = "" if answer.confidence is None else f" ({said('confidence')} {answer.confidence:.2f})"
-    lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
+    lines = [*([f"{short}{sure}", ""] if short else []), *([] if is_said else [answer.text, ""])]
     lines += [f"{said('Not in the evidence:')} {answer.not_stated}", ""] if answer.not_stated else []
     lines += [f"note: {answer.failure}", ""] if answer.failure else []
     if answer.nearest:

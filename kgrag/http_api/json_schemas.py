@@ -281,7 +281,11 @@ class WritesParameters(_Parameters):
 
 
 class IngestReply(BaseModel):
-    """What became of documents. `superseded`: how many were forgotten, because others took their places."""
+    """What became of documents.
+
+    `superseded`: how many were forgotten, because others took their places. `notes`: what is stored otherwise than
+    it was sent.
+    """
 
     documents: int
     unchanged: int
@@ -292,6 +296,7 @@ class IngestReply(BaseModel):
     skipped: list[str]
     broken: list[str]
     violations: list[str]
+    notes: list[str] = []
 
 
 class DocumentReply(ListedDocument):

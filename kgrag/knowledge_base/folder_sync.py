@@ -39,7 +39,8 @@ class Followed:
     ``undecided`` are the relative locations of documents that have no others: whether their files exist is not known.
     ``moved`` are pairs of the place that a text had and the one that it has now: of a file that was renamed or moved.
     ``same`` are pairs of a file and the first one of the folder with its text. ``absent`` are the sources, with their
-    folders, whose folders are not there.
+    folders, whose folders are not there. ``continued`` are the forgotten documents that did not go: what became of
+    each, "changed" where its place holds another text now, "moved" where its text is in another place.
     """
 
     ingested: IngestReport
@@ -49,6 +50,7 @@ class Followed:
     moved: tuple[tuple[str, str], ...] = ()
     same: tuple[tuple[str, str], ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
+    continued: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def follow(
         tuple(pass_.undecided),
         tuple(pass_.moved),
         tuple(pass_.same),
+        continued=pass_.continued(settling.forgotten),
     )
 
 
@@ -126,11 +129,12 @@ class FolderPass:
     relocated: int = 0
     same: list[tuple[str, str]] = field(default_factory=list)
     _before: dict[str, list[str]] = field(default_factory=dict)  # document -> its places before the pass
+    _went_on: set[str] = field(default_factory=set)  # documents whose text has another place, under another name
     _texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # hash of a text -> its first file and place
 
     def noted(self, source: Iterable[Document]) -> Iterator[Document]:
         """Yield documents of the folder, and note them."""
-        self._before = documents.places(self.store)
+        self._before = self._before or documents.places(self.store)  # a server notes a pass in several batches
         for document in source:
             self.seen[documents.document_iri(document, self.store.names).value].add(document.location)
             file = document.source or document.location
@@ -146,6 +150,13 @@ class FolderPass:
         self._note_moves(going)
         return going
 
+    def continued(self, forgotten: Iterable[Forgotten]) -> dict[str, str]:
+        """Return which of the forgotten documents only changed ("changed") or were renamed ("moved"), by their IRIs."""
+        taken = {location for locations in self.seen.values() for location in locations}
+        gone = [one.document for one in forgotten]
+        changed = {one: "changed" for one in gone if not taken.isdisjoint(self._before.get(one, ()))}
+        return {one: "moved" for one in gone if one in self._went_on} | changed
+
     def _note_moves(self, going: Departures) -> None:
         """Note which documents lose a place to another one that the folder has got."""
         held = {location for locations in self._before.values() for location in locations}
@@ -157,6 +168,7 @@ class FolderPass:
             is_there = not Path(location).is_absolute() or os.path.lexists(location)  # only spelt otherwise now
             if new and not is_there:
                 self.moved.append((location, new))
+                self._went_on.add(document)
                 self.relocated += bool(own)
 
 

@@ -31,6 +31,7 @@ from kgrag.knowledge_base.intake import Settling
 from kgrag.model import Document, GraphDraft
 from kgrag.text import documents, ingestion
 from kgrag.text.ingestion import IngestReport
+from kgrag.text.intake_notes import IntakeNotes
 from kgrag.text.json_documents import document_json, read_document
 from kgrag.text.readers import read_paths, suffixes
 from kgrag.text.readers.sources import place
@@ -92,6 +93,7 @@ class DocumentIntake:
     _settling: Settling | None = None
     _since: int = -1
     _folder_pass: FolderPass | None = None
+    _notes: IntakeNotes = field(default_factory=IntakeNotes)  # of all batches
 
     def batches(self) -> Iterator[tuple[list[Document], bool]]:
         """Yield documents, some at a time, and whether they are the last ones.
@@ -159,6 +161,8 @@ class DocumentIntake:
             drafted=embed if self.options.embed else None,
             publishing=lambda documents, _: settling.publishing(documents, last),
         )
+        for one in batch:
+            self._notes.look_at(one, documents.document_iri(one, store.names).value)
         self._note_sources(batch, last)
         with away():
             store.flush()
@@ -166,7 +170,9 @@ class DocumentIntake:
             self.kb.method("passages").build()
         added = {name: getattr(self.report, name) + getattr(done, name) for name in _COUNTS}
         added["superseded"] = len(settling.forgotten) if self._folder_pass is None else 0
-        self.report = replace(self.report, **added, violations=self.report.violations + done.violations)
+        self.report = replace(
+            self.report, **added, violations=self.report.violations + done.violations, notes=self._notes.shown()
+        )
 
     def _note_sources(self, batch: list[Document], last: bool) -> None:
         store = self.kb.store
@@ -196,6 +202,7 @@ class DocumentIntake:
             pass_ = self._folder_pass
             found |= {"misplaced": self._settling.misplaced - pass_.relocated, "undecided": pass_.undecided}
             found |= {"moved": pass_.moved, "same": pass_.same}
+            found["continued"] = pass_.continued(self._settling.forgotten)
         return found
 
 
@@ -203,7 +210,8 @@ def report_json(report: IngestReport) -> dict[str, Any]:
     """Return a report as the JSON API has it."""
     violations = [f"{violation.focus}: {violation.message}" for violation in report.violations]
     counts = {name: getattr(report, name) for name in _COUNTS}
-    return {**counts, "skipped": list(report.skipped), "broken": list(report.broken), "violations": violations}
+    lists = {name: list(getattr(report, name)) for name in ("skipped", "broken", "notes")}
+    return {**counts, **lists, "violations": violations}
 
 
 def forgotten_json(done: Forgotten) -> dict[str, Any]:

@@ -34,7 +34,8 @@ _TRAILING = _words(
 # Part of a number or date when a digit follows.
 _BEFORE_DIGIT = _words(
     """abb abs abschn abt al alin anh anl anm apr apt art aug av b bd bldg c ch chap cl d dec env feb fl geb gest jan
-    jul jun kap lit mar max mind no nov oct p par para paras r rdnr réf rm rn s sept sep str tab tel tél ziff éd"""
+    jul jun kap lit mar max mind no nov oct p par para paras pos r rdnr réf rm rn s sept sep str tab tel tél ziff
+    éd"""
 )
 _DAYS = _words("Mo Di Mi Do Fr Sa So")
 # In the middle of a sentence a letter or two by another: "z. B.", "e. V.", "i. d. R.", "u. Co.", "p. ex.".

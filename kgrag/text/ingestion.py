@@ -22,6 +22,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
 from kgrag.ports import Chunker, TripleStore
 from kgrag.text import documents
+from kgrag.text.intake_notes import IntakeNotes
 from kgrag.vocab import KG, Names, digest
 
 __all__ = ["CHUNKER", "CutDocument", "Cutting", "IngestReport", "Progress", "ingest", "marked_last"]
@@ -42,6 +43,7 @@ class IngestReport:
     ``replaced`` documents were cut anew, ``superseded`` ones are forgotten, because others took their places.
     ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable. ``answers`` are
     the questions of kept answers that went with what they cited, ``accepted`` broken files that their owner accepted.
+    ``notes`` say what is stored otherwise than it was sent: characters that are none, and texts that share an id.
     """
 
     documents: int = 0
@@ -55,6 +57,7 @@ class IngestReport:
     violations: tuple[Violation, ...] = ()
     answers: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ def ingest(  # noqa: PLR0913 - options of one intake
         replaced=counts["replaced"],
         chunks=counts["chunks"],
         violations=tuple(violations),
+        notes=drafting.notes.shown(),
     )
 
 
@@ -188,6 +192,7 @@ class _Drafting:
     progress: Progress | None
     counts: Counter[str] = field(default_factory=Counter)
     seen: set[str] = field(default_factory=set)
+    notes: IntakeNotes = field(default_factory=IntakeNotes)
 
     def drafts(self, batch: Sequence[Document]) -> tuple[list[GraphDraft], set[ox.NamedNode]]:
         """Return what to publish of a batch, and those of its graphs that are known to conform."""
@@ -202,6 +207,7 @@ class _Drafting:
             if self.progress is not None and time.monotonic() - shown > 1:
                 self.progress("documents", self.done(), 0)
                 shown = time.monotonic()
+            self.notes.look_at(document, graph.value)
             made = self._cut_document(document, graph, stored_parameters.get(graph.value))
             drafts.append(made.draft)
             if made.conforms:

@@ -27,7 +27,7 @@ COMPLETE = "complete"
 EMBED = "embed"
 """The name of the stage of an embedder."""
 
-_PROMPTS_PER_TABLE = 16
+_PROMPTS_PER_TABLE = 4
 _TEXTS_PER_TABLE = 64
 _FEW_TEXTS = 32
 

@@ -121,3 +121,131 @@ def test_an_opposite_is_the_contrary_answer(language, question, sentence, expect
 )
 def test_what_is_asked_planned_or_of_once_earns_neither(language, question, sentence, expected):
     assert said(question, sentence, language) == expected
+
+
+LAB = "Visitors must sign in at the desk and may not enter the laboratory."
+LABOR = "Besucher müssen sich anmelden und dürfen das Labor nicht betreten."
+POOL = "La piscine est ouverte de 8 heures à 18 heures le dimanche. Elle est fermée le lundi."
+PRIVATE = "L'usage privé du téléphone de service est toléré, celui de la voiture de service est interdit."
+SIXTY = "Der Vorschlag, 60 Stunden zuzulassen, wurde abgelehnt."
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence", "expected"),
+    [
+        ("en", "Must visitors sign in at the desk?", LAB, ["yes"]),
+        ("en", "May visitors enter the laboratory?", LAB, ["no"]),
+        ("de", "Müssen sich Besucher anmelden?", LABOR, ["ja"]),
+        ("de", "Dürfen Besucher das Labor betreten?", LABOR, ["nein"]),
+        ("en", "Does the server store hashes?", "The server does not store passwords; it stores hashes.", ["yes"]),
+        (
+            "de",
+            "Kann am Montag geliefert werden?",
+            "Montags ist Ruhetag; an diesem Tag kann nicht geliefert werden.",
+            ["nein"],
+        ),
+        ("fr", "La piscine est-elle ouverte le dimanche ?", POOL, ["oui"]),
+        ("fr", "La piscine est-elle ouverte le lundi ?", POOL, ["non"]),
+        ("fr", "L'usage privé de la voiture de service est-il permis ?", PRIVATE, ["non"]),
+    ],
+)
+def test_a_clause_takes_what_it_refers_to_from_the_one_before(language, question, sentence, expected):
+    assert said(question, sentence, language) == expected
+
+
+def test_a_word_of_the_heading_is_of_the_clause_that_has_it():
+    citation = Citation(SUBLETTING, "urn:d", "urn:c", 0, len(SUBLETTING), 0)
+    values = short_answers("Is subletting of the office permitted?", [SUBLETTING], [citation], ["Office lease"])
+    assert [value.text for value in values] == ["no"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence", "expected"),
+    [
+        (
+            "en",
+            "Was the proposal to raise the fee accepted?",
+            "The proposal to raise the fee from £10 to £15 was rejected.",
+            ["no"],
+        ),
+        (
+            "en",
+            "Was the proposal to raise the fee rejected?",
+            "The proposal to raise the fee from £10 to £15 was rejected.",
+            ["yes"],
+        ),
+        ("de", "Wurde der Vorschlag, 60 Stunden zuzulassen, angenommen?", SIXTY, ["nein"]),
+        ("fr", "La demande de subvention a-t-elle été acceptée ?", "La demande de subvention a été refusée.", ["non"]),
+    ],
+)
+def test_what_came_of_a_proposal_is_the_answer(language, question, sentence, expected):
+    assert said(question, sentence, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence", "expected"),
+    [
+        ("en", "May the lifts be used?", "If the alarm sounds, the lifts must not be used.", []),
+        (
+            "en",
+            "May the lifts be used if the alarm sounds?",
+            "If the alarm sounds, the lifts must not be used.",
+            ["no"],
+        ),
+        ("en", "May staff travel by air?", "Staff may not travel by air without the consent of the manager.", []),
+        ("de", "Darf das Tor geöffnet werden?", "Wenn der Hof leer ist, darf das Tor geöffnet werden.", []),
+        (
+            "en",
+            "Was the report approved in June?",
+            "The board asked Mr Hale to prepare a report, and the report was approved in June.",
+            ["yes"],
+        ),
+    ],
+)
+def test_a_condition_that_the_question_lacks_leaves_it_open(language, question, sentence, expected):
+    assert said(question, sentence, language) == expected
+
+
+TAX = "Nicht der Mieter, sondern der Vermieter zahlt die Steuer."
+DOGS = "Hunde sind im Hof erlaubt, in den Räumen jedoch nicht."
+BAR = "The bar is open on Fridays and Saturdays; on Sundays it is closed."
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence", "expected"),
+    [
+        ("en", "Is the bar open on Sundays?", BAR, ["no"]),
+        ("en", "Is the bar open on Saturdays?", BAR, ["yes"]),
+        ("en", "Is dinner included?", "Lunch is included, dinner and drinks are not.", ["no"]),
+        ("en", "Is lunch included?", "Lunch is included, dinner and drinks are not.", ["yes"]),
+        ("en", "Is water included?", "The heating is not included, but water is.", ["yes"]),
+        ("de", "Sind Hunde im Hof erlaubt?", DOGS, ["ja"]),
+        ("de", "Sind Hunde in den Räumen erlaubt?", DOGS, ["nein"]),
+        ("de", "Ist der Saal sonntags offen?", "Der Saal ist samstags offen, sonntags ist er zu.", ["nein"]),
+        ("de", "Zahlt der Vermieter die Steuer?", TAX, ["ja"]),
+        ("fr", "Le vin est-il inclus ?", "Le café est inclus, le vin ne l'est pas.", ["non"]),
+        ("fr", "Les chiens sont-ils admis ?", "Ni les chiens ni les chats ne sont admis.", ["non"]),
+        (
+            "fr",
+            "L'accès est-il libre pour les invités ?",
+            "L'accès est libre pour les membres, pas pour les invités.",
+            ["non"],
+        ),
+    ],
+)
+def test_a_list_a_pronoun_or_a_bare_denial_is_of_its_clause(language, question, sentence, expected):
+    assert said(question, sentence, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence"),
+    [
+        ("en", "Did the firm repair the roof?", "The firm was asked to repair the roof."),
+        ("en", "Was the fee raised?", "The auditor recommended that the fee be raised."),
+        ("en", "Did the council approve the extension?", "The council may approve the extension in June."),
+        ("fr", "Le maire a-t-il réparé la route ?", "Le maire a promis de réparer la route."),
+        ("fr", "La fête aura-t-elle lieu ?", "La mairie doit décider si la fête aura lieu."),
+    ],
+)
+def test_what_should_or_may_come_has_not_come(language, question, sentence):
+    assert said(question, sentence, language) == []

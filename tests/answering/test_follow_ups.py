@@ -138,3 +138,8 @@ def test_a_new_place_replaces_the_old_one_behind_another_preposition() -> None:
     assert asked.text == "What is the limit in Rome in 2024?"
     asked = resolve("And in Rome?", [Exchange("Who spoke for Anna Berg in 2024?", "Tom Hall.")], alike)
     assert asked.text == "Who spoke for Anna Berg in 2024 in Rome?"
+
+
+def test_a_date_is_no_person() -> None:
+    before = [Exchange("How fast is the Skylark?", "The Skylark will sail from 1 October 2025 at 22 knots. [1]")]
+    assert resolve("When was she built?", before).text == "When was the Skylark built?"

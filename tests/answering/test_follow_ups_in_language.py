@@ -9,6 +9,7 @@ CASES = [
     ("Was kostet der Mixer Dora?", "480 EUR.", "Gibt es ihn in Rot?", "Gibt es den Mixer Dora in Rot?"),
     ("Wie hoch ist der Preis des Geräts?", "480 EUR.", "Ist es auf Lager?", "Ist das Gerät auf Lager?"),
     ("Wie hoch ist die Leistung der Pumpe P9?", "2 kW.", "Ist sie laut?", "Ist die Pumpe P9 laut?"),
+    ("Wie schwer ist die HS 450?", "167 kg.", "Welche Leistung hat sie?", "Welche Leistung hat die HS 450?"),
     ("Was kostet der Mixer Dora?", "480 EUR.", "Wie hoch ist sein Gewicht?", "Wie hoch ist sein Gewicht (Mixer Dora)?"),
     ("Wer ist der Schatzmeister?", "Max Braun.", "Wie erreiche ich ihn?", "Wie erreiche ich den Schatzmeister?"),
     ("Combien coûte le mixeur Dora ?", "480 EUR.", "Est-il en stock ?", "Le mixeur Dora est-il en stock ?"),

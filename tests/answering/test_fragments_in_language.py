@@ -9,6 +9,8 @@ CASES = [
     ("Wer leitet die Werkstatt?", "Und das Lager?", "Wer leitet das Lager?"),
     ("Was kostet ein Essen in der Kantine?", "Und für Gäste?", "Was kostet ein Essen in der Kantine für Gäste?"),
     ("Wann werden Kichererbsen ausgesät?", "Und Linsen?", "Wann werden Linsen ausgesät?"),
+    ("Wie hoch ist die Gebühr für Kinder 2024?", "Und für Gäste?", "Wie hoch ist die Gebühr für Gäste 2024?"),
+    ("Wie hoch ist die Gebühr im Jahr 2024?", "Und im Winter?", "Wie hoch ist die Gebühr im Jahr 2024 im Winter?"),
     ("Was kostet ein Essen?", "Und vorher?", "Was kostet ein Essen vorher?"),
     ("Wie hoch war der Umsatz in Bonn im Jahr 2023?", "Und 2022?", "Wie hoch war der Umsatz in Bonn im Jahr 2022?"),
     ("Wie hoch war der Umsatz in Bonn im Jahr 2023?", "Und in Köln?", "Wie hoch war der Umsatz in Köln im Jahr 2023?"),

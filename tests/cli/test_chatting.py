@@ -55,6 +55,15 @@ def test_ten_turns_are_resolved_and_kept(run, monkeypatch, tmp_path) -> None:  #
     assert "4 m" in answers[8]["text"]
 
 
+def test_a_turn_has_the_short_answer_that_ask_has(run, monkeypatch) -> None:  # noqa: F811
+    run("ingest", str(DEMO / "texts"))
+    question = "When was the irrigation canal of the valley dug?"
+    short = run("ask", question, "--method", "passages")[1].splitlines()[0]
+    _say(monkeypatch, f"{question}\n")
+    code, out, _ = run("chat", "--method", "passages")
+    assert (code, short.startswith("between 1908 and 1913"), out.splitlines().count(short)) == (0, True, 1)
+
+
 def test_a_follow_up_that_is_not_resolved_says_so(run, monkeypatch) -> None:  # noqa: F811
     run("ingest", str(DEMO / "texts"))
     _say(monkeypatch, "When is chickpea sown in the Hill Zone?\nWhat did she say?\n")

@@ -35,6 +35,19 @@ def record(kb: KnowledgeBase, file: Path, location: str) -> None:
     ingestion.ingest([Document(file.read_text(), title=file.stem, location=location)], store=kb.store)
 
 
+def test_what_changed_or_was_renamed_is_not_only_forgotten(kb: KnowledgeBase, folder: Path) -> None:
+    kb.sync(folder)
+    (folder / "filters.txt").write_text("The filters of the X200 are changed every month.")
+    (folder / "pumps.txt").rename(folder / "spare.txt")
+    (folder / "valves.txt").unlink()
+    done = kb.sync(folder)
+    names = {one.document: one.title for one in done.forgotten}
+    told = {names[document]: what for document, what in done.continued.items()}
+    assert told.pop("pumps", "moved") == "moved"  # under its own name it stays one document
+    assert (told, "valves" in names.values()) == ({"filters": "changed"}, True)
+    assert [Path(new).name for _, new in done.moved] == ["spare.txt"]
+
+
 def test_a_second_pass_changes_nothing(kb: KnowledgeBase, folder: Path) -> None:
     assert kb.sync(folder).ingested.documents == 3
     revision = kb.store.revision

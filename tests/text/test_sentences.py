@@ -135,3 +135,14 @@ def test_sentences_of_german_and_french_end_where_they_end(sentences):
 def test_abbreviations_of_three_languages_end_no_sentence_and_real_ends_are_kept(sentences: list[str]) -> None:
     text = " ".join(sentences)
     assert [text[start:end] for start, end in split(text)] == sentences
+
+
+def test_order_lines_behind_a_numbered_abbreviation_are_sentences_of_their_own() -> None:
+    lines = [
+        "Pos. 1: 60 Flaschen zu 7,80 EUR",
+        "Pos. 2: 36 Flaschen zu 9,40 EUR",
+        "Nr. 3: 24 Flaschen Riesling zu 5 EUR",
+    ]
+    text = "\n".join(lines)
+    assert [text[start:end] for start, end in split(text)] == lines
+    assert len(split("In Pos. 3 steht Riesling.")) == 1

@@ -24,7 +24,7 @@ from typing import Any
 
 import regex
 
-from kgrag.languages import ENGLISH
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
 from kgrag.llm.extractive.broken_words import unbroken
@@ -42,6 +42,8 @@ from kgrag.llm.extractive.question_languages import (
 )
 from kgrag.llm.extractive.question_names import NamesAsked, name_lacking, names_asked, names_by_piece
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
+from kgrag.llm.extractive.role_rows import read_role
+from kgrag.llm.extractive.rule_words import topic_lacking
 from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
     Nearness,
@@ -125,7 +127,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
     found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
-    of_tables = {} if found else read_table_answer(asked, texts)
+    of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
     if not found:
@@ -176,11 +178,13 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
         if chosen and chosen[0].is_fact and (lacking := _fact_name_lacking(asked, chosen, facts, texts)):
-            return _unknown(rows, f"The facts that are nearest do not name {lacking}.")
+            return _unknown(asked, rows, f"The facts that are nearest do not name {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
-            return _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
+            return (
+                _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(asked, rows, "")
+            )
     if not rows:
-        return _unknown(rows, _why_vetoed(asked, texts))
+        return _unknown(asked, rows, _why_vetoed(asked, texts))
     named = names_by_piece(asked, texts)
     first = with_measure_first(asked, with_value_first(asked, rows, named))
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
@@ -230,7 +234,7 @@ def _by_probability(
     elif not is_measured and not several.second and is_rarely_right(asked, rows[0], confidence):
         reason = "Of such sentences fewer than one in five was the answer."
     if reason:
-        return _unknown(rows, reason) | {"confidence": confidence}
+        return _unknown(asked, rows, reason) | {"confidence": confidence}
     first = [rows[candidates.index(candidate)] for candidate in chosen]
     further = further_rows(several, first, rows, ranked_for(several.second)[1] if several.second else ())
     window = sentence_window(asked, first[0], rows)
@@ -249,12 +253,15 @@ def _in_language(
     English questions.
     """
     known = frozenset(words(asked))
+    of_best = probability(question, rows) if rows else 0.0
     rows = _with_first(rows, lambda one: _lacking_in(asked, one, language, known))
     if not rows:
-        return _unknown(rows, "")
+        return _unknown(asked, rows, "")
     term_asked = asked_in(asked, language).kind == "text"
     candidates = list(_prose_candidates(question, rows, term_asked=term_asked))
     given = round(probability(question, rows), 3)
+    if asked_in(asked, language).kind == "boolean" and not topic_lacking(asked, rows[0].sentence.all_terms, language):
+        given = max(given, round(of_best, 3))  # a sentence with all that is asked is no worse than the one it passed
     reason = ""
     if lacking := value_lacking_in(asked, candidates[0].text, language, known) or _owner_lacking(
         asked, rows[0].sentence, language
@@ -265,7 +272,7 @@ def _in_language(
     elif not by_words and given < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {given}, and {MIN_PROBABILITY} is needed."
     if reason:
-        return _unknown(rows, reason)
+        return _unknown(asked, rows, reason)
     window = sentence_window(asked, rows[0], rows) if term_asked else rows[:1]
     opening = candidates[rows.index(window[0])]
     return _answered(once([opening, *map(_continuing, window[1:])]))
@@ -321,7 +328,9 @@ def _with_label(one: ProseSentence) -> str:
 
 
 def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[str]) -> str:
-    """Return what a sentence lacks in another language than English: a value of the kind asked for, or its owner."""
+    """Return what a sentence lacks in another language than English: a value, its owner, what yes or no is said of."""
+    if asked_in(asked, language).kind == "boolean" and (lacking := topic_lacking(asked, one.all_terms, language)):
+        return lacking
     return value_lacking_in(asked, _with_label(one), language, known) or _owner_lacking(asked, one, language)
 
 
@@ -374,10 +383,12 @@ def _answered_by_words(question: WeighedQuestion, chosen: Sequence[Candidate]) -
     return _answered(chosen) | {"confidence": round(1 / (1 + math.exp(-(constant + slope * covered))), 3)}
 
 
-def _unknown(rows: Sequence[RankedSentence], reason: str) -> dict[str, Any]:
-    """Return *unknown* with the best sentences, of one piece each."""
+def _unknown(asked: str, rows: Sequence[RankedSentence], reason: str) -> dict[str, Any]:
+    """Return *unknown* with the best sentences, of one piece each; in the language of the question if any are in it."""
+    language = language_of(asked, "")
+    own = [row for row in rows if language and language_of(row.sentence.text, language) == language]
     best: dict[int, str] = {}
-    for row in rows:
+    for row in own or rows:
         best.setdefault(row.sentence.number, row.sentence.text)
     nearest = [{"evidence": number, "quote": quote} for number, quote in best.items()][:_MAX_NEAREST]
     extra = {"reason": reason, "nearest": nearest}

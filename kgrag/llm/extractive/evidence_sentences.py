@@ -21,7 +21,7 @@ from kgrag.llm.extractive.question_languages import question_language
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
 
-__all__ = ["Candidate", "EvidenceText", "ProseSentence", "once", "read_sentences"]
+__all__ = ["Candidate", "EvidenceText", "ProseSentence", "labels_in", "once", "read_sentences"]
 
 _MAX_SENTENCE_CHARACTERS = 600
 _MAX_LABEL_CHARACTERS = 120
@@ -363,6 +363,21 @@ def label_before(before: str) -> tuple[str, str]:
         header = (header or line.text) if _is_row(line.text) else ""
     label = _label_of(whole_lines, pending) if pending else label
     return ("" if label.startswith("#") else label), header
+
+
+def labels_in(text: str) -> list[tuple[int, int]]:
+    """Return where the labels of a text are, without headings, and without lines that follow each other as a list."""
+    found: list[tuple[int, int]] = []
+    pending: list[_Line] = []
+    for line in [*_lines(text), None]:
+        if line is not None and line.is_label:
+            pending.append(line)
+            continue
+        if 0 < len(pending) <= _MAX_LABEL_LINES and not pending[-1].text.startswith("#"):
+            label = _label_of(text, pending)
+            found.append((pending[-1].end - len(label), pending[-1].end))
+        pending = []
+    return found
 
 
 def _label_of(text: str, lines: Sequence[_Line]) -> str:

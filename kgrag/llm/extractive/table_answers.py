@@ -33,9 +33,10 @@ from kgrag.llm.extractive.table_cells import (
 )
 from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, figure, is_day
 from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum, states_sum
+from kgrag.llm.extractive.table_qualifiers import thing_asked_for
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Table, joined_tables, lacks_header, read_tables, tables_in_order
-from kgrag.llm.extractive.table_selections import of_values
+from kgrag.llm.extractive.table_selections import Selection, selected, subjects
 from kgrag.text.hidden_sheets import HIDDEN
 
 __all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
@@ -51,6 +52,8 @@ _OF_A_VALUE = frozenset({"date", "number", "person", "place"})
 _ASKS_FOR_ATTRIBUTE = late_regex(
     r"what\s+(?:is|are|was|were)\s+(?:the\s+)?\p{L}+.*\bof\b|what\s+is\s+\S+['’]s\b", flags=regex.IGNORECASE
 )
+_DIFFERENCE = late_regex(r"\b(?:by how (?:much|many)|um wie\s?viele?|de combien)\b(?! de\b)", flags=regex.IGNORECASE)
+"""Asks for a difference, which is neither of two cells."""
 _UNIT_ASKED = late_regex(
     r"\b(?:in|en) (?P<unit>pounds|lbs?|kilos?|kilograms?|kg|grams?|miles|kilometres|km|feet|inches|metres|"
     r"(?:us |american )?dollars?|euros?|livres|pfund|litres|gallons|celsius|fahrenheit)\b",
@@ -104,15 +107,17 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText], *, in_order:
 
 
 def _reply_of(asked: TableQuestion, tables: Sequence[Table], wholes: Sequence[WholeTable]) -> dict[str, Any]:
+    if _DIFFERENCE.search(asked.text):
+        return {}
     if asked.words.how_many.search(asked.text):
         found = _cell_reply(asked, tables, counted=True)
         return found or (read_sum(asked, wholes) if asks_for_sum(asked) else {}) or read_count(asked, wholes)
-    if asked.words.negation.search(asked.text):
-        return {}
     if asks_for_sum(asked) and (found := read_sum(asked, wholes)):
         return found
     if asked.is_extreme:
         return _extreme(asked, wholes)
+    if asked.words.negation.search(asked.text):
+        return {}
     return _cell_reply(asked, tables)
 
 
@@ -246,20 +251,37 @@ def _is_counted(asked: TableQuestion, found: FoundCell) -> bool:
 
 def _extreme(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
     """Return the row with the largest or smallest figure of the column asked about; of whole tables only."""
-    found = [one for table in tables if (one := _compared(asked, table)) is not None]
-    found.sort(key=lambda one: one.rank, reverse=True)
-    if not found or (len(found) > 1 and found[1].rank == found[0].rank):
+    found = [one for table in tables for one in _compared(asked, table)]
+    best = max((one.rank for one in found), default=(False, 0.0))
+    fitting = [one for one in found if one.rank == best]
+    if not fitting or len({id(one.table) for one in fitting}) > 1:
         return {}
-    table, column = found[0].table, found[0].column
-    figures = [(value, at) for at in found[0].rows if column.figures and (value := column.figures[at]) is not None]
+    if reason := next((one.rows.reason for one in fitting if one.rows.reason), ""):
+        return {"unknown": True, "sentences": [], "reason": reason, "nearest": []}
+    replies = [_extreme_of(asked, one) for one in fitting]
+    if len({reply["values"][0]["text"] if reply.get("values") else "" for reply in replies}) == 1:
+        return replies[0]
+    columns = " and ".join(one.column.label for one in fitting)
+    reason = f"The rows differ by which column is meant: {columns}."
+    return {"unknown": True, "sentences": [], "reason": reason, "nearest": []}
+
+
+def _extreme_of(asked: TableQuestion, found: _Compared) -> dict[str, Any]:
+    """Return the row that a question for an extreme of a column asks for; {} where two have the same figure."""
+    table, column, at = found.table, found.column, asked.place
+    figures = [(value, row) for row in found.rows.rows if column.figures and (value := column.figures[row]) is not None]
     figures.sort(key=lambda one: one[0], reverse=asked.words.most.search(asked.text) is not None)
-    if not figures or (len(figures) > 1 and figures[0][0] == figures[1][0]):
+    values = [value for value, _ in figures[: at + 1]]
+    if len(figures) < at or len(set(values)) < len(values):
         return {}
-    part, row = table.rows[figures[0][1]]
+    part, row = table.rows[figures[at - 1][1]]
     cells = {cell.label: cell for cell in row.cells}
-    if (name := cells.get(found[0].names)) is None or not name.text:
+    if (name := cells.get(found.names)) is None or not name.text:
         return {}
-    return _reply(asked, FoundCell(part, row, cells[column.label], 0.0, name=name.text), shown=name)
+    thing = [one for one in terms(thing_asked_for(asked), asked.language) if one not in asked.of_extremes]
+    asks_for_figure = thing and all(asked.has(one, column.head.label_terms) for one in thing)
+    answer = cells[column.label] if asks_for_figure else name  # "What is the highest amount"
+    return _reply(asked, FoundCell(part, row, cells[column.label], 0.0, name=name.text), shown=answer)
 
 
 @dataclass(frozen=True)
@@ -268,7 +290,7 @@ class _Compared:
 
     table: WholeTable
     column: Column
-    rows: Sequence[int]
+    rows: Selection
     names: str
     rank: tuple[bool, float]
 
@@ -276,10 +298,10 @@ class _Compared:
 def _names_of_rows(asked: TableQuestion, table: WholeTable) -> str:
     """Return the label of the column that names the rows: the one asked for, else one with another text in each row."""
     label = table.first.labels[name_column(asked, table.first)]
-    if noun_asked_for(asked) and any(
-        asked.has(one, Cell(label, "", asked.language).label_terms) for one in asked.terms
-    ):
-        return label
+    nouns = subjects(asked)
+    labels = [(each.label, each.head.label_terms) for each in table.columns]
+    if asked_for := next((one for one, own in labels if own and all(asked.is_same(each, nouns) for each in own)), ""):
+        return asked_for
     naming = [column for column in table.columns if column.names_rows]
     said = [column for column in naming if any(asked.is_same(one, column.head.label_terms) for one in asked.terms)]
     if any(column.label == label for column in naming) and not said:
@@ -287,21 +309,21 @@ def _names_of_rows(asked: TableQuestion, table: WholeTable) -> str:
     return next((column.label for column in (*said, *naming)), label)
 
 
-def _compared(asked: TableQuestion, table: WholeTable) -> _Compared | None:
-    """Return the column of a table that a question for an extreme asks about; None where it has none."""
+def _compared(asked: TableQuestion, table: WholeTable) -> list[_Compared]:
+    """Return the columns of a table that a question for an extreme asks about; [] where a word is not explained."""
     names = _names_of_rows(asked, table)
     columns = [each for each in table.columns if each.label != names and each.is_of_figures]
     fits = [(asked.label_fit(column.head.label_terms, frozenset()), column) for column in columns]
-    fit, column = max(fits, key=lambda one: one[0], default=(0.0, None))
-    if not fit or column is None or len(table.rows) < 2 or not is_about(asked, table.first, table.rows[0][1]):
-        return None
-    chosen = of_values(asked, table, asked.terms - column.head.label_terms)
-    labels = frozenset(one for each in table.columns for one in each.head.label_terms)
-    known = labels | table.first.terms_around | asked.words.vague | (chosen.used if chosen else frozenset())
-    if chosen is None or not all(asked.has(one, known) for one in noun_asked_for(asked)):
-        return None  # "Which engineer": of the table, nobody is one
+    best = max((fit for fit, _ in fits), default=0.0)
+    if not best or len(table.rows) < 2:
+        return []
+    fit = best + 0.1 * terms_shared_around(asked, table.first)
     is_seen = HIDDEN not in table.first.around
-    return _Compared(table, column, chosen.rows, names, (is_seen, fit + 0.1 * terms_shared_around(asked, table.first)))
+    return [
+        _Compared(table, column, rows, names, (is_seen, fit))
+        for one, column in fits
+        if one == best and (rows := selected(asked, table, column)) is not None
+    ]
 
 
 def _reply(asked: TableQuestion, found: FoundCell, shown: Cell | None = None) -> dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = [
     "rarity",
     "terms_shared_around",
     "truth_asked",
+    "written_length",
 ]
 
 _MAX_LEFT = 1

@@ -237,6 +237,10 @@ class WholeTable:
             for column in self.columns
         }
 
+    def cell_terms_of_others(self, column: Column) -> frozenset[str]:
+        """Return the terms of the cells of all columns but one."""
+        return frozenset[str]().union(*(own for label, own in self.cell_terms.items() if label != column.label))
+
 
 def _sums_up(row: Row) -> bool:
     return any(_OF_ALL.fullmatch(cell.text) for cell in row.cells[:_NAME_PARTS])

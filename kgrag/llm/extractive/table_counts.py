@@ -48,9 +48,12 @@ def states_sum(asked: TableQuestion, label: str) -> bool:
 
 
 def read_count(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
-    """Return the reply to a question for a number of rows; {} where no table has all that it says."""
-    found = [one for table in tables if (one := _counted(asked, table)) is not None]
-    return _reply(found)
+    """Return the reply to a question for a number of rows, or of the things in them; {} where no table has all it says.
+
+    "How many shears are in stock?" asks for the sum of a column *Quantity*, "How many articles" for rows.
+    """
+    found = [one for table in tables if (one := _quantity(asked, table)) is not None]
+    return _reply(found) or _reply([one for table in tables if (one := _counted(asked, table)) is not None])
 
 
 def read_sum(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
@@ -132,6 +135,36 @@ def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
     return _Result(table, rows, _fit(asked, table), f"{text}.", str(count))
 
 
+def _quantities(asked: TableQuestion, table: WholeTable) -> list[Column]:
+    """Return the columns that say how many there are of the thing in a row."""
+    known = asked.words.quantity_labels
+    return [each for each in table.columns if each.figures and (own := each.head.label_terms) and own <= known]
+
+
+def _quantity(asked: TableQuestion, table: WholeTable) -> _Result | None:
+    """Return the sum of a column of quantities, where what is counted is a value of the rows and not a row."""
+    columns = _quantities(asked, table)
+    if len(columns) != 1 or table.is_about_one:
+        return None
+    column, nouns = columns[0], subjects(asked) - asked.words.quantity_labels
+    stock = asked.words.stock & asked.terms
+    labels = frozenset[str]().union(*(each.head.label_terms for each in table.columns))
+    if stock and not any(asked.has(one, labels | table.first.terms_around) for one in asked.words.stores):
+        return None  # the quantity of an order is in no stock
+    rows = selected(asked, table, column, names=True, known=stock | (asked.words.quantity_labels & asked.terms))
+    if rows is None or column.label in rows.columns:
+        return None
+    is_value = nouns <= rows.used and rows.conditions and not any(asked.is_same(one, labels) for one in nouns)
+    asks_for_stock = stock or asked.words.quantity_labels & asked.terms or asked.standing_for(column.head.label_terms)
+    if not is_value:
+        if not asks_for_stock or table.first.terms_around >= subjects(asked):
+            return None
+        rows.reason = rows.reason or f"Rows may be meant ({len(rows.rows)}), or the sum of {column.label}."
+    if not rows.rows:
+        rows.reason = rows.reason or "No row of the table has all that the question names."
+    return _sum_of(asked, table, column, rows)
+
+
 def _is_counted(asked: TableQuestion, label: str, nouns: frozenset[str]) -> bool:
     return any(asked.is_same(noun, [label]) for noun in nouns)
 
@@ -164,9 +197,14 @@ def _summed(asked: TableQuestion, table: WholeTable) -> _Result | None:
     column = columns[0]
     if column.unit == "%" and not is_mean:
         return None
-    rows = selected(asked, table, column)
-    if rows is None or not rows.rows:
-        return None
+    # of one row, its figure; not where that is the price of one of several
+    rows = selected(asked, table, column, names=not _quantities(asked, table))
+    return _sum_of(asked, table, column, rows) if rows is not None and (rows.rows or rows.reason) else None
+
+
+def _sum_of(asked: TableQuestion, table: WholeTable, column: Column, rows: Selection) -> _Result:
+    """Return the sum or the mean of a column in some rows."""
+    is_mean = asked.words.average.search(asked.text) is not None
     figures = [column.figures[at] if column.figures else None for at in rows.rows]
     values = [one for one in figures if one is not None]
     if not column.figures:

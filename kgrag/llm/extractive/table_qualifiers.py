@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_questions import TableQuestion
 
 __all__ = ["foreign_qualifiers", "thing_asked_for"]
 
+_IN_BRACKETS = late_regex(r"\([^()]*\)")
+_YEAR = late_regex(r"(?<![\w./-])(?:19|20)\p{N}{2}(?![\w/-]|[.,]\p{N})")
 _MIN_PART = 3
 """Letters of the part of a compound before a label, at least."""
 _OF_ANY_STOCK = ("gesamt", "lager")
@@ -35,15 +38,23 @@ def foreign_qualifiers(asked: TableQuestion, label: Iterable[str], known: Iterab
         known: terms of what is around the table, and of the cells and labels that name the row.
     """
     own, others = frozenset(label), frozenset(known)
-    free = asked.words.generic | asked.words.vague | asked.standing_for(own | others) | asked.of_extremes
+    free = asked.words.generic | asked.standing_for(own | others) | asked.of_extremes
     foreign = []
-    for word in thing_asked_for(asked).split():
+    whole = asked.words.total, asked.words.average  # whether it is a sum is decided elsewhere
+    for word in _IN_BRACKETS.sub(" ", thing_asked_for(asked)).split():
         for one in terms(word, asked.language):
-            if one in free or asked.has(one, others):
+            if one in free or asked.has(one, others) or any(said.fullmatch(word) for said in whole):
                 continue
             if not asked.has(one, own) or _says_more(asked, one, own, others):
                 foreign.append(word.strip(",;:"))
-    return foreign
+    return foreign + _other_years(asked, own, others)
+
+
+def _other_years(asked: TableQuestion, label: frozenset[str], known: frozenset[str]) -> list[str]:
+    """Return the years of a question of which a label has another: the "price 2025" is none of 2024."""
+    said = {one[0] for one in _YEAR.finditer(asked.text)}
+    of_label = {one for one in label if _YEAR.fullmatch(one)}
+    return sorted(said - of_label - known) if of_label and not said & of_label else []
 
 
 def _says_more(asked: TableQuestion, one: str, label: frozenset[str], known: frozenset[str]) -> bool:

@@ -104,6 +104,7 @@ class TableQuestion:
         """Terms of the words that ask for an extreme, and for which place from it."""
         said = (self.words.most, self.words.least, *self.words.ordinals.values())
         found = [match[0] for pattern in said for match in pattern.finditer(self.text)]
+        found += [word for word in self.text.split() if any(one.search(word) for one in self.words.ordinals.values())]
         return frozenset(terms(" ".join(found), self.language))
 
     @property

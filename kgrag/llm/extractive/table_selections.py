@@ -15,10 +15,12 @@ import regex
 
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.table_cells import written_length
 from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, decimal_mark, figure
+from kgrag.llm.extractive.table_periods import column_of_periods, read_periods, rows_in
 from kgrag.llm.extractive.table_questions import TableQuestion
 
-__all__ = ["Selection", "of_values", "selected", "subjects"]
+__all__ = ["Selection", "selected", "subjects"]
 
 _UNIT_FORMS = (
     "€ eur euro euros",
@@ -40,6 +42,7 @@ _UNIT_FORMS = (
 )
 _UNITS = frozenset(form for forms in _UNIT_FORMS for form in forms.split())
 _UNIT = r"(?P<unit>%|°\s?C|\p{Sc}|[\p{L}][\p{L}²³]*(?:/\p{L}+[²³]?)?)?"
+_WHICH = late_regex(r"\b(?:which|what|welche[mnrs]?|quel(?:le)?s?)\b", flags=regex.IGNORECASE)
 _WORD = late_regex(r"[\p{L}\p{M}\p{N}'’-]+")
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _OF_A_DAY = 10_000
@@ -103,54 +106,101 @@ def _same_unit(one: str, other: str) -> bool:
 
 
 def subjects(asked: TableQuestion) -> frozenset[str]:
-    """Return the terms of what is counted: the words behind "how many" up to one that says nothing by itself."""
-    found = asked.words.how_many.search(asked.text)
+    """Return the terms of what is counted or asked for: the words behind "how many" up to one that says nothing."""
+    found = asked.words.how_many.search(asked.text) or _WHICH.search(asked.text)
     nouns: list[str] = []
     for word in _WORD.findall(asked.text[found.end() :]) if found else ():
         own = terms(word, asked.language)
         if nouns and asked.aside.issuperset(own):  # a verb: "pumps weigh"
             break
         nouns += own
-    return frozenset(nouns)
+    return frozenset(nouns) - asked.of_extremes
 
 
-def selected(asked: TableQuestion, table: WholeTable, target: Column | None = None) -> Selection | None:
+def selected(
+    asked: TableQuestion,
+    table: WholeTable,
+    target: Column | None = None,
+    *,
+    names: bool = False,
+    known: frozenset[str] = frozenset(),
+) -> Selection | None:
     """Return the rows that a question means; None where a word of it is not explained by the table.
 
     Args:
-        asked: a question for a count, a sum or a mean.
+        asked: a question for a count, a sum, a mean or an extreme.
         table: whole.
-        target: the column that is summed up.
+        target: the column that is summed up, or has the extreme.
+        names: whether the question may name one row.
+        known: terms that are explained.
     """
     found = Selection(list(range(len(table.rows))))
-    comparisons, rest = _comparisons(asked, table)
-    said = set(terms(asked.words.how_many.sub(" ", rest), asked.language)) & asked.terms
-    if asked.words.negation.search(rest):
+    text = _in_periods(asked, table, found)
+    comparisons, rest = _comparisons(asked, table, text)
+    plain = asked.words.negation.sub(" ", asked.words.how_many.sub(" ", rest))
+    said = set(terms(plain, asked.language)) & asked.terms
+    said -= asked.of_extremes if asked.is_extreme else set()
+    if asked.words.negation.search(rest) and not _negated(asked, table, rest, said, found):
         return None
     for one in comparisons:
         if not _compare(asked, table, one, said, found):
             return None
-    if not _by_values(asked, table, said, found):
+    if not _by_values(asked, table, said - found.used, found, names=names):
         return None
-    _by_truths(asked, table, said, found)
+    _by_truths(asked, table, said - found.used, found)
     if target is not None:
-        found.used |= {one for one in said if asked.has(one, target.head.label_terms)}
-        found.used |= asked.standing_for(target.head.label_terms)
-    return found if not _unexplained(asked, table, said - found.used, found.columns) else None
+        own = target.head.label_terms
+        found.used |= {one for one in said if asked.has(one, own)} | asked.standing_for(own)
+    return found if not _unexplained(asked, table, said - found.used - known, found.columns) else None
 
 
-def of_values(asked: TableQuestion, table: WholeTable, among: frozenset[str]) -> Selection | None:
-    """Return the rows with the values, and a yes, that terms of a question name; None where it is not clear which."""
-    found = Selection(list(range(len(table.rows))))
-    if not _by_values(asked, table, set(among), found):
-        return None
-    _by_truths(asked, table, set(among), found)
-    return found
+def _in_periods(asked: TableQuestion, table: WholeTable, found: Selection) -> str:
+    """Keep the rows of the periods that a question names; its text without them, where a column has days or years."""
+    periods, rest = read_periods(asked)
+    column = column_of_periods(asked, table, periods, rest) if periods else None
+    if column is None:
+        return asked.text
+    rows, found.reason = rows_in(column, periods)
+    behind = {one for period in periods for one in terms(period.behind, asked.language)}
+    if behind & table.cell_terms_of_others(column) and not any(
+        asked.has(one, column.head.label_terms) for one in behind
+    ):
+        found.reason = f"The table does not say that {column.label} is the day of that."  # "were paid in March"
+    found.keep(rows, column, f": {', '.join(period.said for period in periods)}")
+    found.used |= {one for one in asked.terms if asked.has(one, column.head.label_terms)}
+    return rest
 
 
-def _comparisons(asked: TableQuestion, table: WholeTable) -> tuple[list[_Comparison], str]:
-    """Return what figures are compared with, and the question without it."""
-    found, rest = [], asked.text
+def _negated(asked: TableQuestion, table: WholeTable, rest: str, said: set[str], found: Selection) -> bool:
+    """Keep the rows that have a *no*, or another value, where a question denies one; False where it is not clear."""
+    *_, last = asked.words.negation.finditer(rest)
+    behind = terms(rest[last.end() :], asked.language)
+    if not behind:
+        return False
+    kept = []
+    for column in table.columns:
+        own = column.head.label_terms
+        if column.truths and own and own <= set(behind) and behind[0] in own:
+            kept.append((column, [at for at, value in enumerate(column.truths) if value is False], set(own)))
+        for text, rows in () if column.truths or column.figures else column.values.items():
+            value = set(terms(text, asked.language))
+            if value and value <= set(behind) and behind[0] in value:
+                others = [at for at, cell in enumerate(column.cells) if cell.text and at not in rows]
+                kept.append((column, others, value))
+    if len(kept) != 1:
+        return False
+    column, rows, used = kept[0]
+    blank = len(column.cells) - column.stated
+    found.keep(rows, column, f" – {last[0]}: {' '.join(rest[last.end() :].split()[: len(used)])}")
+    found.remark = f"{blank} of {len(column.cells)} rows state no {column.label}, and do not count." if blank else ""
+    found.used |= used
+    said |= used
+    return True
+
+
+def _comparisons(asked: TableQuestion, table: WholeTable, text: str) -> tuple[list[_Comparison], str]:
+    """Return what figures are compared with, and the text of the question without it."""
+    found, rest = [], text
     mark = decimal_mark((), asked.language) or ","
     for sign, words in asked.words.comparisons.items():
         pattern = rf"(?:{words.pattern})\s+(?P<sign>[€$£])?\s*(?P<amount>{AMOUNT.pattern})\s*{_UNIT}"
@@ -206,7 +256,9 @@ def _compare(asked: TableQuestion, table: WholeTable, one: _Comparison, said: se
     return True
 
 
-def _by_values(asked: TableQuestion, table: WholeTable, said: set[str], found: Selection) -> bool:
+def _by_values(
+    asked: TableQuestion, table: WholeTable, said: set[str], found: Selection, *, names: bool = False
+) -> bool:
     """Keep the rows that have the values which a question names; False where it is not clear which, or which rows."""
     candidates = []
     for column in table.columns:
@@ -222,11 +274,13 @@ def _by_values(asked: TableQuestion, table: WholeTable, said: set[str], found: S
     used_columns: list[str] = []
     for own, choices in named.items():
         by_label = [one for one in choices if one[1]] or choices
+        if len({one[2].label for one in by_label}) == 1:  # "Cassis" and "Cassis Plus", of which "plus" is no term
+            by_label = [max(by_label, key=lambda one: written_length(asked, one[3]))]
         if len(by_label) != 1 or by_label[0][2].label in used_columns:
             return False
         _, _, column, text = by_label[0]
         rows = _rows_with(asked, column, own, text)
-        if rows is None or _names_the_rows(table, column):
+        if rows is None or (not names and _names_the_rows(table, column)):
             return False
         used_columns.append(column.label)
         found.used |= own | {one for one in said if asked.has(one, column.head.label_terms)}
@@ -243,6 +297,9 @@ def _names_the_rows(table: WholeTable, column: Column) -> bool:
 def _rows_with(asked: TableQuestion, column: Column, own: frozenset[str], text: str) -> list[int] | None:
     """Return the rows with a value, or with a list that has it; None where others may mean it, too."""
     rows = list(column.values[text])
+    has_number = any(character.isdigit() for one in own for character in one)
+    if has_number or (" " in text and written_length(asked, text)):
+        return rows  # a model: the "C10 Pro" is none of "C10"
     for other, places in column.values.items():
         if other == text or not own <= frozenset(terms(other, asked.language)):
             continue

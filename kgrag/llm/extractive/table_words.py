@@ -42,6 +42,8 @@ class TableWords:
         naming: words in the labels of columns that name rows.
         asked_thing: what a question asks for by a noun, in its ``phrase``: "the due date" of an invoice.
         quantities: words of labels whose figures say how many there are of the thing in a row.
+        stock_words: those that ask for what is in stock.
+        store_words: those of which a table about what is in stock has one.
         generic_words: words behind or before that of a label that say nothing more: the number of "phone number".
         ordinals: words before an extreme, by the place that they ask for.
         names: what names and codes look like.
@@ -67,6 +69,8 @@ class TableWords:
     names: regex.Pattern[str]
     asked_thing: regex.Pattern[str]
     quantities: str
+    stock_words: str
+    store_words: str
     generic_words: str
     ordinals: Mapping[int, regex.Pattern[str]]
     sum_of: str = "Total"
@@ -91,6 +95,16 @@ class TableWords:
     def quantity_labels(self) -> frozenset[str]:
         """Terms of labels whose figures say how many there are of something."""
         return _terms(self.quantities, self.language)
+
+    @cached_property
+    def stock(self) -> frozenset[str]:
+        """Terms that ask for what is in stock."""
+        return _terms(self.stock_words, self.language)
+
+    @cached_property
+    def stores(self) -> frozenset[str]:
+        """Terms of which a table about what is in stock has one."""
+        return _terms(self.store_words, self.language)
 
     @cached_property
     def generic(self) -> frozenset[str]:
@@ -238,6 +252,8 @@ _ENGLISH = TableWords(
         r"(?: (?:of|for|in|on|at|to|from|with|by|per)\b|$)"
     ),
     quantities="quantity qty stock pieces units count number inventory",
+    stock_words="stock inventory store",
+    store_words="stock inventory warehouse depot store storage reorder minimum shelf bin",
     generic_words="number address value name figure code phone full",
     ordinals=MappingProxyType(
         {
@@ -323,6 +339,8 @@ _GERMAN = TableWords(
         r"(?: (?:von|vom|des|der|dem|den|im|in|für|am|bei|auf|zum|zur|an|aus|mit|pro|ab)\b|$)"
     ),
     quantities="menge bestand stück stückzahl anzahl lagerbestand vorrat",
+    stock_words="lager vorrat vorrätig vorhanden bestand",
+    store_words="lager bestand vorrat regal halle keller mindestbestand",
     generic_words="nummer adresse wert name zahl code",
     ordinals=MappingProxyType(
         {
@@ -397,6 +415,8 @@ _FRENCH = TableWords(
         r"(?: (?:du|des|de (?:la\b|l['’]|ce|cette|notre)|pour|en|au|aux|à|dans|sur)| d(?:e |['’])(?-i:\p{Lu})|$)"
     ),
     quantities="quantité qté stock nombre pièces unités",
+    stock_words="stock réserve",
+    store_words="stock entrepôt dépôt inventaire rayon réserve",
     generic_words="numéro adresse valeur nom code",
     ordinals=MappingProxyType(
         {

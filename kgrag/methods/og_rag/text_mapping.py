@@ -56,7 +56,7 @@ from kgrag.vocab import KG, PROV, XSD, digest, number
 __all__ = ["Extractor", "build_from_text"]
 
 _WINDOWS_PER_REQUEST = 64  # windows whose prompts are in memory at once
-_COMPLETIONS_PER_PUBLISH = 16  # few, because a killed build without a cache loses what was paid for and not published
+_COMPLETIONS_PER_PUBLISH = 4  # few, because a killed build loses what was paid for and not published
 
 
 @dataclass(slots=True)
