@@ -94,6 +94,8 @@ _QUALIFIER = late_regex(
     flags=regex.IGNORECASE,
 )
 _NUMBER = late_regex(r"(?<![\p{L}\p{N}.,-])\p{N}+(?:[.,]\p{N}+)*")
+_JOINED = late_regex(r"\s(?:and|und|et)\s", flags=regex.I)
+"""Asks for several values at once: "How many minutes and seconds?"."""
 _VAGUE = frozenset(("year", "month", "total", "jahr", "monat", "insgesamt", "mois", "general"))
 
 
@@ -216,9 +218,11 @@ def _of_time(question: str, text: str, parts: Sequence[_Part]) -> list[_Part]:
 
 def _parts(text: str, values: Sequence[Value], language: str) -> list[_Part]:
     """Return the parts of a sentence with a value; what has none belongs to the part behind it, else to that before."""
-    ends = [match.span() for match in _PART_END.finditer(text)]
-    bounds = list(zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)], strict=True))
     spots = {at: one for one in values for at in _spots(one.text, text)}
+    inside = [(at, at + len(one.text)) for at, one in spots.items()]  # "4 minutes and 50 seconds" is one value
+    ends = [match.span() for match in _PART_END.finditer(text)]
+    ends = [(start, end) for start, end in ends if not any(at < start < stop for at, stop in inside)]
+    bounds = list(zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)], strict=True))
     found: list[tuple[int, int]] = []
     start = 0
     for _, stop in bounds:
@@ -257,7 +261,7 @@ def _told(question: str, text: str, parts: Sequence[_Part], language: str, aroun
         if len(best) == 1:
             return () if _is_of_another(best[0], parts, asked) else best
     if is_hit:
-        return ()
+        return parts if _JOINED.search(question) else ()
     lead = all(
         part.before or text[: part.start].rstrip().endswith(";") or _AFTERWARDS.search(text[part.start : part.end])
         for part in parts[1:]

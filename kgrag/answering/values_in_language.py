@@ -44,14 +44,34 @@ _LETTERS = MappingProxyType(
         for number, word in enumerate(words.split(), start=2)
     }
 )
+_TENS = MappingProxyType(
+    {
+        word: str(10 * number)
+        for words in (
+            "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert",
+            "vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix cent",
+        )
+        for number, word in enumerate(words.split(), start=2)
+    }
+)
 _SPELLED = late_regex(
-    rf"\b(?P<number>{'|'.join(_LETTERS)})\s(?P<unit>Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
+    rf"\b(?P<number>{'|'.join((*_LETTERS, *sorted(_TENS, key=len, reverse=True)))})"
+    r"\s(?P<unit>Euros?|Franken|francs|Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
     r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
     flags=regex.IGNORECASE,
 )
 _ELLIPTIC = late_regex(
     rf"(?:,|\bund|\bsowie|\bet)\s+(?P<number>\p{{N}}+|(?i:{'|'.join(_LETTERS)}))"
     r"(?=\s+(?:für|bei|beim|im|in|am|an|auf|aus|pour|dans|à|au|aux|chez|en)\s)"
+)
+_HOW_OFTEN = late_regex(r"\bwie\s+oft\b|\bcombien\s+de\s+fois\b", flags=regex.IGNORECASE)
+_FREQUENCY = late_regex(
+    r"\b(?:(?:ein|zwei|drei|vier|fünf|sechs|sieben|acht|zehn|\p{N}+[ -]?)mal"
+    r"|(?:une|deux|trois|quatre|cinq|six|\p{N}+)\s+fois)\b"
+    r"(?:\s+(?:im|pro|je|am|in\s+der|par)\s+\p{L}+)?|\b(?:täglich|wöchentlich|monatlich|vierteljährlich|halbjährlich|jährlich)\b"
+    r"|\b(?:alle\s+(?:\p{L}+|\p{N}+)|tous\s+les(?:\s+(?:\p{L}+|\p{N}+))?|toutes\s+les(?:\s+(?:\p{L}+|\p{N}+))?)"
+    r"\s+(?:Stunden|Tage|Wochen|Monate|Jahre|heures|jours|semaines|mois|ans)\b",
+    flags=regex.IGNORECASE,
 )
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|janvier|février|mars|avril"
@@ -101,6 +121,8 @@ def values_in(question: str, sentence: str, language: str) -> Iterator[Value]:
         yield from (Value("text", name) for name in _persons(question, sentence, language))
     elif kind == "number" and _HOW_LONG.search(question) and (times := list(compound_times(sentence))):
         yield from times
+    elif kind == "number" and _HOW_OFTEN.search(question) and (often := _FREQUENCY.findall(sentence)):
+        yield from (Value("text", found) for found in often)
     elif kind == "number":
         yield from map(_number, _numbers(question, sentence, language))
 
@@ -155,7 +177,7 @@ def _read_at(sentence: str, start: int, end: int) -> Iterator[regex.Match[str]]:
 
 def _number(found: regex.Match[str]) -> Value:
     digits = regex.sub(r"[\s\u00a0\u202f]", "", found["number"])
-    digits = _LETTERS.get(digits.casefold(), digits)
+    digits = (_LETTERS | _TENS).get(digits.casefold(), digits)
     if "," in digits or regex.fullmatch(r"\p{N}{1,3}(?:\.\p{N}{3})+", digits):
         digits = digits.replace(".", "").replace(",", ".")
     return Value("number", found[0].strip(), digits, unit=found["unit"] or "")

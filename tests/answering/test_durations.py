@@ -22,7 +22,11 @@ from kgrag.model import Citation
             "Le trajet dure 2 heures et 15 minutes.",
             [("2 heures et 15 minutes", "135")],
         ),
-        ("How many minutes and seconds are there?", "There are 4 minutes and 50 seconds.", [("4 minutes", "4")]),
+        (
+            "How many minutes and seconds are there?",
+            "There are 4 minutes and 50 seconds.",
+            [("4 minutes", "4"), ("50 seconds", "50")],
+        ),
     ],
 )
 def test_a_time_of_two_units_is_one_value(question: str, sentence: str, values: list[tuple[str, str]]) -> None:

@@ -73,7 +73,7 @@ _PRICE = late_regex(
     r"\bhow much (?:is|are|was|were)\b|\bhow much (?:does|do|did)\b.*\bcost\b|\b(?:price|cost|fee|fare) (?:of|for)\b",
     flags=regex.IGNORECASE,
 )
-_OF_PRICE = word_set("much cost price fee fare pay charg")
+_OF_PRICE = word_set("much cost price fee fare pay charg now current today")
 _COUNTED = late_regex(
     r"\bhow many\s+(?:(?:other|different|more|new|total)\s+)?(?P<noun>\p{L}+)", flags=regex.IGNORECASE
 )

@@ -33,6 +33,7 @@ from kgrag.llm.extractive.contact_values import read_contact
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
 from kgrag.llm.extractive.kept_until import answered_by_end
+from kgrag.llm.extractive.measured_things import states_measure, with_measure_first
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -185,7 +186,7 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
     if not rows:
         return _unknown(asked, rows, _why_vetoed(asked, texts))
     named = names_by_piece(asked, texts)
-    first = with_value_first(asked, rows, named)
+    first = with_measure_first(asked, with_value_first(asked, rows, named))
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
 
 
@@ -211,7 +212,7 @@ def _by_probability(
     ``ranked_for`` ranks the sentences for a part of the question.
     """
     confidence = round(probability(question, rows), 3)
-    several = several_asked(asked)
+    several, is_measured = several_asked(asked), states_measure(asked, rows[0].sentence.text)
     if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
         return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
@@ -224,13 +225,13 @@ def _by_probability(
         reason = f"The best sentence has no {lacking}."
     elif lacking := subject_lacking(asked, rows[0].sentence):
         reason = f"The best sentence and its headings do not name {lacking}."
-    elif confidence < (needed := probability_needed(asked, rows)):
+    elif not is_measured and confidence < (needed := probability_needed(asked, rows)):
         reason = f"The best sentence answers with a probability of {confidence}, and {needed} is needed."
     elif name := names.lacking(rows[0].sentence.number, _found_of(chosen if several.sides else chosen[:1])):
         reason = f"The best sentence and its headings do not name {name}."
     elif is_a_part(asked, question, rows[0].sentence):
         reason = "The best sentence has only a part of what the question says."
-    elif not several.second and is_rarely_right(asked, rows[0], confidence):
+    elif not is_measured and not several.second and is_rarely_right(asked, rows[0], confidence):
         reason = "Of such sentences fewer than one in five was the answer."
     if reason:
         return _unknown(asked, rows, reason) | {"confidence": confidence}

@@ -64,7 +64,10 @@ _PERSON = late_regex(r"\p{Lu}[\p{L}'’.-]+\s+(?:\p{Ll}{1,3}\s+)?\p{Lu}")
 _VERSION = _caseless(r"\p{N}+\.\p{N}|\bversions?\s+\p{N}")
 
 _GERMAN_MONTHS = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-_GERMAN_NUMBERS = "zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend|million(?:en)?|unbegrenzt"
+_GERMAN_NUMBERS = (
+    "(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)(?:mal)?|einmal|elf|zwölf|(?:zwan|vier|fünf|sech|sieb|acht|neun)zig"
+    "|dreißig|hundert|tausend|million(?:en)?|unbegrenzt"
+)
 _GERMAN = QuestionLanguage(
     closed=_caseless(
         r"(?:ist|sind|war|waren|wird|werden|wurden?|hat|haben|hatten?|kann|können|konnten?|darf|dürfen|muss|muß|müssen"

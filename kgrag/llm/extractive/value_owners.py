@@ -115,7 +115,7 @@ _FRENCH = _Rules(
     ),
     passed_over=word_set(
         """année années coût date durée fois heure hauteur jour largeur longueur mois montant nombre nom poids
-        prix profondeur taille tarif temps version âge valeur"""
+        prix profondeur superficie surface taille tarif temps version âge valeur"""
     ),
     counted=_caseless(r"\bcombien\s+d(?:e\s+|['’])(?P<noun>\p{L}[\p{L}-]+)"),
     price=_caseless(r"\bco[ûu]t(?:e|ent|ait|aient)\b|\bprix\b|\btarif\b|\bpa(?:ie|ye)(?:nt)?\b"),
@@ -123,6 +123,7 @@ _FRENCH = _Rules(
     numbers="deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
     next_noun=r"\s+(?!(?:de|du|des|en|au|aux|à|et|ou|par|pour|dans|sur|depuis|le|la|les)\b)\p{Ll}{3,}",
     dimensions=_pairs(
+        (r"\bsurface\b|\bsuperficie\b", r"\bsurface\b|\bsuperficie\b|m²|\bhectares?\b|\p{N}\s*ha\b"),
         (r"\blargeur\b", r"\blarg"),
         (r"\bhauteur\b", r"\bhaut"),
         (r"\blongueur\b", r"\blong|\bau moins\s+\p{N}|\p{N}\s*(?:bits?|octets?|caractères?)\b"),
