@@ -181,17 +181,17 @@ def _negated(asked: TableQuestion, table: WholeTable, rest: str, said: set[str],
     for column in table.columns:
         own = column.head.label_terms
         if column.truths and own and own <= set(behind) and behind[0] in own:
-            kept.append((column, [at for at, value in enumerate(column.truths) if value is False], set(own)))
+            kept.append((column, [at for at, value in enumerate(column.truths) if value is False], set(own), ""))
         for text, rows in () if column.truths or column.figures else column.values.items():
             value = set(terms(text, asked.language))
             if value and value <= set(behind) and behind[0] in value:
                 others = [at for at, cell in enumerate(column.cells) if cell.text and at not in rows]
-                kept.append((column, others, value))
+                kept.append((column, others, value, column.cells[rows[0]].text))
     if len(kept) != 1:
         return False
-    column, rows, used = kept[0]
+    column, rows, used, value_denied = kept[0]
     blank = len(column.cells) - column.stated
-    found.keep(rows, column, f" – {last[0]}: {' '.join(rest[last.end() :].split()[: len(used)])}")
+    found.keep(rows, column, f": {last[0]} {value_denied}" if value_denied else f": {_said(column, is_true=False)}")
     found.remark = f"{blank} of {len(column.cells)} rows state no {column.label}, and do not count." if blank else ""
     found.used |= used
     said |= used
@@ -317,15 +317,18 @@ def _by_truths(asked: TableQuestion, table: WholeTable, said: set[str], found: S
         if column.truths and own and all(asked.has(one, said - found.used) for one in own):
             found.used |= {one for one in said if asked.has(one, own)}
             blank = len(column.cells) - column.stated
-            found.keep([at for at, value in enumerate(column.truths) if value], column, f": {_yes(column)}")
+            found.keep(
+                [at for at, value in enumerate(column.truths) if value], column, f": {_said(column, is_true=True)}"
+            )
             if blank and not found.rows:
                 found.reason = f"{blank} of {len(column.cells)} rows state no {column.label}."
             elif blank:
                 found.remark = f"{blank} of {len(column.cells)} rows state no {column.label}, and do not count."
 
 
-def _yes(column: Column) -> str:
-    return next((cell.text for cell, value in zip(column.cells, column.truths, strict=True) if value), "")
+def _said(column: Column, *, is_true: bool) -> str:
+    """Return how a column says yes or no."""
+    return next((cell.text for cell, one in zip(column.cells, column.truths, strict=True) if one is is_true), "")
 
 
 def _unexplained(asked: TableQuestion, table: WholeTable, left: set[str], columns: set[str]) -> bool:
