@@ -109,6 +109,11 @@ _SUBJECT_OF = late_regex(
     r"(?:'s)?\s+(?:is|are|was|were|has|have|had|can|could|may|might|will|would|must|should|does|did|\p{Ll}+s\b(?<!ss))"
 )
 _POLES = (("on", "off"), ("true", "false"), ("yes", "no"), ("enabled", "disabled"), ("allowed", "disallowed"))
+_COMPARES = late_regex(
+    r"\b(?:is|are|was|were|costs?|has|have|had|runs?|goes|ist|sind|war|waren|kostet|hat|haben|läuft|fährt|est|sont|coûte|a)"
+    r"\s+(?P<degree>\p{L}{2,}er|more|less|fewer|mehr|plus|moins)\b",
+    flags=regex.IGNORECASE,
+)
 _LATER = late_regex(
     r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
 )
@@ -423,7 +428,10 @@ def _choice(question: str, asked: Asked, cited: Sequence[_Cited], headings: Sequ
     if _LATER.search(question) or _EARLIER.search(question):
         return _by_date(question, asked.options, cited)
     rest = [term for term in terms(question) if not any(term in terms(option) for option in asked.options)]
+    compared = _COMPARES.search(question)
     for sentence in cited:
+        if compared and not regex.search(rf"\b{compared['degree']}\b", sentence.body, flags=regex.IGNORECASE):
+            continue  # it has what each of them is, and not which is more of it
         named = [(option, places(option, sentence.body)) for option in asked.options]
         held = [(option, spots) for option, spots in named if spots]
         if not held or _lacks_a_name(question, asked, (sentence.text, *headings)):

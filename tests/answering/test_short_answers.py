@@ -206,3 +206,12 @@ def test_of_several_facts_none_is_said_to_be_the_largest():
     ]
     assert short_answers("What is the largest amount of lentil?", texts, citations) == ()
     assert short_answers("What is the amount of lentil?", texts, citations)[0].text == "40 kg"
+
+
+def test_what_each_of_two_is_does_not_say_which_is_more_of_it():
+    question = "Which ship is faster, the Heron or the Skylark?"
+    values = "The Skylark reaches 22 knots, while the Heron reaches 18 knots."
+    compared = "The Skylark is faster than the Heron."
+    for sentence, expected in ((values, []), (compared, ["Skylark"])):
+        cited = [Citation(sentence, "urn:d", "urn:c", 0, len(sentence))]
+        assert [one.text for one in short_answers(question, [sentence], cited)] == expected
