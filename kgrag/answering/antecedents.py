@@ -44,6 +44,11 @@ class Exchange:
 
 _MARKER: Final = late_regex(r"\s*\[\d+\]")
 _NAMED_OWNER: Final = late_regex(r"\bof ((?:the )?\p{Lu}[\p{L}\p{N}_’-]*(?:\s+(?:\p{Lu}|\p{N})[\p{L}\p{N}_’-]*)*)")
+_OF_PERSONS: Final = late_regex(
+    r"\b(?:say|said|told?|think|thought|believe|want|know|knew|argue|explain|promise|decide|study|studied|marry|married"
+    r"|teach|taught|write|wrote|born|die|died)\b"
+)
+"""What a ship does not do."""
 _SAME_THING = 0.35
 """Cosine from which "the river" is taken for the Rhine."""
 
@@ -58,7 +63,8 @@ def antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alike
     last = before[-1]
     if found["person"] or found["persons"]:
         is_she = found[0].casefold() in ("she", "her", "hers")
-        return _person(before) or (_ship(before) if is_she else "")
+        may_be_ship = is_she and _OF_PERSONS.search(found.string) is None
+        return _person(before) or (_ship(before) if may_be_ship else "")
     if found["place"]:
         return _place(last)
     if found["two"]:

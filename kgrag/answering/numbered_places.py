@@ -35,7 +35,7 @@ def numbered_places(text: str, question: str = "") -> list[tuple[int, int]]:
     """Return where a text has the numbers of places, but for those whose word a question has: "Which room number?".
 
     >>> numbered_places("§ 4 Deposit: it is 8,100."), numbered_places("In Hafenstraße 12 ein Raum mit 45 m².")
-    ([(2, 3)], [(14, 16)])
+    ([(2, 3)], [(15, 17)])
     """
     asked = question.casefold()
     found = set()
