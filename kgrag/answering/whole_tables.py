@@ -25,6 +25,7 @@ __all__ = ["MOST_CHUNKS", "with_tables"]
 MOST_CHUNKS = 1000
 """Chunks of a document that are read for its tables, at most: some 5,000 rows of eight cells, which take seconds."""
 _MAX_DOCUMENTS = 3
+_NOT_READ = "tables of further documents, which were not read"
 _MAX_ROWS_APART = 1
 """Characters between two chunks of one table: the end of a line."""
 
@@ -37,7 +38,8 @@ def with_tables(
 ) -> tuple[list[EvidencePiece], Completion] | None:
     """Return the evidence with the tables that a model wants whole, and its reply to them; None where it wants none.
 
-    Where that is no reply, the first one is returned, with why a table was not read.
+    Where that is no reply, the first one is returned, with why a table was not read. An answer beside which a table was
+    left out says so, as what is not stated.
 
     Args:
         evidence: what the model had.
@@ -50,6 +52,8 @@ def with_tables(
     if pieces:
         completion = ask(pieces)
         data = completion.data if isinstance(completion.data, Mapping) else {}
+        if problem and data.get("sentences"):
+            completion = replace(completion, data={**data, "not_stated": _NOT_READ})
         if data.get("sentences") or data.get("reason"):
             return [*evidence, *pieces], completion
     if problem and isinstance(first.data, Mapping) and first.data.get("unknown"):
@@ -81,7 +85,10 @@ def _whole_documents(
     documents, problem = 0, ""
     for piece in (piece for piece in evidence if piece.number in set(numbers)):
         chunk = piece.sources[0].span.chunk if piece.sources else piece.hit.iri
-        if chunk in known or documents == _MAX_DOCUMENTS:
+        if chunk in known:
+            continue
+        if documents == _MAX_DOCUMENTS:
+            problem = problem or f"Tables of more than {_MAX_DOCUMENTS} documents were found, and not all were read."
             continue
         rows = store.select(queries.bind("documents/in_order", chunk=ox.NamedNode(chunk), limit=MOST_CHUNKS + 1))
         chunks = [str(iri) for (iri,) in rows.values()]

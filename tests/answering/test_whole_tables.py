@@ -69,3 +69,16 @@ def test_a_document_above_the_bound_is_not_read_and_the_answer_says_so(
     answer = kb.ask("How many pumps have a direct drive?", method="passages")
     assert answer.unknown
     assert "more than 5 chunks, so their rows were not compared" in answer.explain[-1]
+
+
+def test_an_answer_beside_which_a_table_was_left_out_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_tables, "_MAX_DOCUMENTS", 1)
+    rows = "\n".join(",".join(map(str, row)) for row in (HEAD, *PUMPS))
+    settings = Settings(model="extractive", completions="off")
+    with KnowledgeBase(tmp_path / "kb", settings=settings, embedder=HashEmbedder()) as kb:
+        for name in ("old", "new"):
+            (tmp_path / f"{name}.csv").write_text(rows.replace("direct", f"direct {name}"), encoding="utf-8")
+            kb.ingest(tmp_path / f"{name}.csv")
+        answer = kb.ask("How many pumps have a flow over 500 l/min?", method="passages", k=30)
+    assert answer.not_stated == "tables of further documents, which were not read"
+    assert not answer.unknown
