@@ -31,10 +31,15 @@ from kgrag.llm.extractive.attendance_lists import read_attendance
 from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.code_meanings import read_code_meaning
 from kgrag.llm.extractive.contact_values import read_contact
+from kgrag.llm.extractive.designations import other_designation, says_only
+from kgrag.llm.extractive.document_editions import in_force
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
+from kgrag.llm.extractive.excepted_groups import with_exception
+from kgrag.llm.extractive.footnotes import with_footnotes
 from kgrag.llm.extractive.kept_until import answered_by_end
-from kgrag.llm.extractive.measured_things import states_measure, with_measure_first
+from kgrag.llm.extractive.measured_things import states_asked, with_measure_first
+from kgrag.llm.extractive.opposite_things import is_opposite
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -58,6 +63,7 @@ from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.stated_counts import counts_stated
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
+from kgrag.llm.extractive.time_relations import other_time
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.llm.extractive.weak_answers import (
@@ -121,7 +127,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     from kgrag.llm.extractive.study_findings import read_findings
 
     pieces, asked = variables["evidence"], str(variables["question"])
-    texts = [_evidence_text(piece) for piece in pieces]
+    texts = in_force(asked, [_evidence_text(piece) for piece in pieces])
     if any(piece.get("in_order") for piece in pieces):  # whole tables, to which nothing but their rows is asked
         return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
@@ -138,6 +144,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         found = found if counts_stated(asked, found) else without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
+    found = with_footnotes(with_exception(asked, found, texts), texts)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
     return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
@@ -213,7 +220,7 @@ def _by_probability(
     ``ranked_for`` ranks the sentences for a part of the question.
     """
     confidence = round(probability(question, rows), 3)
-    several, is_measured = several_asked(asked), states_measure(asked, rows[0].sentence.text)
+    several, is_measured = several_asked(asked), states_asked(asked, rows[0].sentence)
     if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
         return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
@@ -321,7 +328,17 @@ def _found_of(chosen: Sequence[Candidate]) -> frozenset[str]:
 def _measure_lacking(asked: str, one: ProseSentence) -> str:
     """Return the dimension, unit, counted or priced thing that a sentence lacks, with what stands above it."""
     found = one.all_terms
-    return measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    lacking = measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    return lacking or _other_thing(asked, one, ENGLISH)
+
+
+def _other_thing(asked: str, one: ProseSentence, language: str) -> str:
+    """Return what a question is about, where a sentence is of another of its kind, or of another time."""
+    before = one.before.text if one.before else ""
+    if asked_in(asked, language).kind == "boolean" and says_only(one.text):
+        return ""
+    said = other_designation(asked, one.text, one.label, language) or other_time(asked, one.text, before, language)
+    return said or ("the one asked for" if is_opposite(asked, (before, one.meaning)) else "")
 
 
 def _with_label(one: ProseSentence) -> str:
@@ -337,7 +354,8 @@ def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[
 
 def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
     before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
-    return owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    lacking = owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    return lacking or _other_thing(asked, one, language)
 
 
 def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
