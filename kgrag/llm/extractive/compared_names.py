@@ -37,7 +37,8 @@ _BOTH_BETWEEN = late_regex(
 )
 _EITHER_FIRST = late_regex(rf"{_AUX}\s+(?P<first>{_NAMED}.*?)\s+or\s+(?P<rest>.+)", regex.IGNORECASE)
 _EITHER_LAST = late_regex(
-    r"(?P<asked>(?:between|of|out of)?.*?\b(?:which|what|who|whose|where)\b.+?)(?:\s*[,:–—]\s*|\s+(?:between|among)\s+)"
+    r"(?P<asked>(?:between|of|out of)?.*?\b(?:which|what|who|whose|where)\b.+?)"
+    r"(?:\s*[,:–—]\s*|\s+(?:between|among)\s+|(?<=\b\p{Ll}{2,}(?:er|est))\s+(?=(?:the\s+)?(?-i:\p{Lu})))"
     r"(?P<first>[^,]+?(?:,[^,]+?)??),?\s+(?:or|and)\s+(?P<second>.+)",
     regex.IGNORECASE,
 )
