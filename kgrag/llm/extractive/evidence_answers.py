@@ -114,6 +114,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     # the patterns of relations take time to compile, which only questions need
     from kgrag.llm.extractive.chained_answers import read_chain
     from kgrag.llm.extractive.compared_names import PairReading, read_pair
+    from kgrag.llm.extractive.described_names import DescriptionReading, read_description
     from kgrag.llm.extractive.study_findings import read_findings
 
     pieces, asked = variables["evidence"], str(variables["question"])
@@ -134,7 +135,11 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         found = found if counts_stated(asked, found) else without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
-    look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
+    is_chain = bool(reading.reply or reading.not_stated or reading.look_up)
+    is_open = bool(found.get("unknown")) and not is_chain and not any(map(is_fact, texts))
+    described = read_description(asked, texts) if is_open else DescriptionReading({})
+    found = dict(described.reply) or found
+    look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up, *described.look_up)))
     return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
 
