@@ -26,8 +26,8 @@ SHARE_RIGHT: Mapping[str, float] = {
     "smallest": 0.97,
     "same": 0.88,
 }
-"""Share of right answers among the development questions of popqa, 2wiki, hotpot and musique that were answered this way,
-each with one right and one wrong answer more; "stated" is of one step."""
+"""Share of right answers among the development questions of popqa, 2wiki, hotpot and musique that were answered this
+way, each with one right and one wrong answer more; "stated" is of one step."""
 _GENDERS = {"father": "he", "mother": "she"}
 _MAX_LOOKED_UP = 4
 _MAX_VALUES = 3
