@@ -1,15 +1,15 @@
 """Counts rows of a whole table, and sums up or averages a column of it, for a question that asks for that.
 
 Rows are those that ``table_selections`` selects. Counted are rows, or the different values of a column that is asked
-for ("How many suppliers are there?"). A sum needs a figure of one unit in every row; it is exact, a mean has two more
-decimals than the figures. Where two tables fit a question, nothing is counted.
+for ("How many suppliers are there?"). A sum needs a figure of one unit in every row; it is exact and has as many
+decimals as the figures show, a mean at least two. Where two tables fit a question, nothing is counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from kgrag.llm.extractive.table_columns import Column, WholeTable
@@ -224,8 +224,8 @@ def _written(amount: Decimal, column: Column, *, is_mean: bool) -> str:
     figures = [one for one in column.figures if one is not None]
     decimals = max((max(0, -int(one.as_tuple().exponent)) for one in figures), default=0)
     written = max((_decimals(cell.text, column.mark) for cell in column.cells), default=0)
-    decimals = max(decimals, written) + (_MEAN_DECIMALS if is_mean else 0)
-    text = f"{amount:.{decimals}f}"
+    decimals = max(decimals, written, _MEAN_DECIMALS if is_mean else 0)
+    text = f"{amount.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
     text = text.replace(".", ",") if column.mark == "," else text
     first = next(cell.text for cell in column.cells if cell.text)
     return f"{column.unit}{text}" if column.unit and first.startswith(column.unit) else text
