@@ -195,6 +195,9 @@ def _values(
         return ()
     # a sentence may be too short to tell its language, and "Was" begins an English question as well
     language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    if is_by_rules(completion.model) and data.get("values") == []:  # rules that know of none
+        return ()
     return values_stated(completion, answer.question, sentences, citations) or short_answers(
         answer.question, sentences, citations, _headings_above(answer, citations), language
     )
