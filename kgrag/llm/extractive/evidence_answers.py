@@ -26,10 +26,8 @@ import regex
 from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
-from kgrag.llm.extractive.attendance_lists import read_attendance
 from kgrag.llm.extractive.broken_words import unbroken
-from kgrag.llm.extractive.code_meanings import read_code_meaning
-from kgrag.llm.extractive.contact_values import read_contact
+from kgrag.llm.extractive.direct_readings import read_directly
 from kgrag.llm.extractive.document_editions import in_force
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
@@ -130,7 +128,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts) or read_attendance(asked, texts)
+    found = found or read_directly(asked, texts)
     of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
