@@ -26,6 +26,7 @@ import regex
 from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
+from kgrag.llm.extractive.attendance_lists import read_attendance
 from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.code_meanings import read_code_meaning
 from kgrag.llm.extractive.contact_values import read_contact
@@ -89,10 +90,11 @@ _RANK_COST = 0.02
 _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
 _RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
-    r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
-    r"variable|keyword|key|word|line|field|attribute|signal)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
+    r"\s*(?:(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|happens)\b)"
+    r"\p{L}|how\s+(?:do|does|can|could|should|to)\b)",
     flags=regex.IGNORECASE,
 )
+"""Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
+    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts) or read_attendance(asked, texts)
     of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
@@ -467,7 +469,8 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        if one.labelled and (term_asked or question.coverage(one.about) > 0):
+        is_term = term_asked and not one.label.rstrip().endswith("?")
+        if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
         for shown in one.items if items and one.items else filter(None, (one.shown,)):
