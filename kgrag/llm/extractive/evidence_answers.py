@@ -95,6 +95,8 @@ _ASKS_FOR_A_TERM = late_regex(
     flags=regex.IGNORECASE,
 )
 """Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
+_NO_NAME = late_regex(r".*\?|\p{N}+(?:\s*(?:[,/-]|or|and|to)\s*\p{N}+)+", flags=regex.DOTALL)
+"""A label that names nothing: a question, and the values that a setting may have ("0 or 1")."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -469,7 +471,7 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        is_term = term_asked and not one.label.rstrip().endswith("?")
+        is_term = term_asked and not _NO_NAME.fullmatch(one.label.strip())
         if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
