@@ -190,14 +190,17 @@ def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
 def _values(
     answer: Answer, sentences: Sequence[str], citations: Sequence[Citation], completion: Completion
 ) -> tuple[Value, ...]:
-    """Return the short answers; none of an answer that is probably not the one asked for, though it may have it."""
+    """Return the short answers; none is cut out of an answer that is probably not the one asked for."""
+    if stated := values_stated(completion, answer.question, sentences, citations):
+        return stated
     if answer.confidence is not None and answer.confidence < LEAST_CONFIDENCE:
+        return ()
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    if is_by_rules(completion.model) and data.get("values") == []:  # rules that know of none
         return ()
     # a sentence may be too short to tell its language, and "Was" begins an English question as well
     language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
-    return values_stated(completion, answer.question, sentences, citations) or short_answers(
-        answer.question, sentences, citations, _headings_above(answer, citations), language
-    )
+    return short_answers(answer.question, sentences, citations, _headings_above(answer, citations), language)
 
 
 def _headings_above(answer: Answer, citations: Sequence[Citation]) -> list[str]:

@@ -12,7 +12,7 @@ from kgrag.languages import language_of
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
 from kgrag.model import Answer, Hit
 
-__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "reply_words", "unknown_answer"]
+__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "is_unknown_text", "reply_words", "unknown_answer"]
 
 UNKNOWN = "The evidence found does not carry an answer."
 NO_REPLY = "The reply of the language model could not be used, so there is no answer."
@@ -71,6 +71,12 @@ def in_language_of(question: str, words: str) -> str:
     ('Nächste Stellen', 'Answer')
     """
     return reply_words(language_of(question)).get(words, words)
+
+
+def is_unknown_text(text: str) -> bool:
+    """Return whether the text of an answer begins by saying that there is none, in any language known here."""
+    rules = filter(None, map(question_language, _WORDS))
+    return text.startswith((UNKNOWN, *(one.unknown for one in rules)))
 
 
 def unknown_answer(question: str, hits: Sequence[Hit], method: str) -> Answer:

@@ -70,7 +70,9 @@ _BEFORE = late_regex(r"(?:\p{L}\.)*[\p{L}\p{M}\p{N}]+$")
 _NEXT = late_regex(r"\s*[\p{Ps}\p{Pi}\"'«¿¡]*([\p{L}\p{M}\p{N}]*)(.?)", flags=regex.DOTALL)
 _MARK = late_regex(r"[ \t]*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])[ \t]+")
 _ROW = late_regex(r"[ \t]*(?:\||[#>]|[^\t\n]*\t|[^\n|]*\|)")
-_PAIR = late_regex(r"[ \t]*(?:\p{Lu}\p{L}{0,9}\.[ \t]?(?=\p{N}))?[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
+_PAIR = late_regex(
+    r"[ \t]*(?:\p{Lu}\p{L}{0,9}\.[ \t]?(?=\p{N}))?[\p{L}\p{N}](?:[^\n:.!?;]|\.(?=\s?[-:\p{Ll}])){0,80}:(?:[ \t]|$)"
+)
 _MIN_WRAPPED_CHARACTERS = 40  # a line of prose this long goes on in the next one, whatever that begins with
 _MAX_LABEL_LINE_CHARACTERS = 60  # a ``key: value`` line this short never goes on in the next one
 _MAX_CHARACTERS_BEFORE = 24  # looked at for an abbreviation

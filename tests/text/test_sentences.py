@@ -146,3 +146,10 @@ def test_order_lines_behind_a_numbered_abbreviation_are_sentences_of_their_own()
     text = "\n".join(lines)
     assert [text[start:end] for start, end in split(text)] == lines
     assert len(split("In Pos. 3 steht Riesling.")) == 1
+
+
+@pytest.mark.parametrize("label", ["Inventory no.", "Artikel-Nr.", "Art.-Nr.", "Réf. article"])
+def test_a_row_whose_first_label_is_an_abbreviation_is_a_sentence_of_its_own(label: str) -> None:
+    rows = [f"{label}: {code}; Item: {item}; Weight (kg): 85" for code, item in (("A1", "Ladder"), ("A2", "Hoist H2"))]
+    text = "\n".join(rows)
+    assert [text[start:end] for start, end in split(text)] == rows

@@ -80,7 +80,8 @@ class Candidate:
     """A possible sentence of the answer.
 
     ``found`` are the terms that it and its headings cover, ``score`` is comparable within one question, ``links`` are
-    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs.
+    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs, and ``values``
+    are the keys and values of the pairs asked for, the one that fits best first.
     """
 
     text: str
@@ -89,6 +90,7 @@ class Candidate:
     score: float
     links: frozenset[str] = frozenset()
     is_fact: bool = False
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

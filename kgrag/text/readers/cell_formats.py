@@ -1,7 +1,8 @@
 """Cells of a workbook as they are shown: percentages, currencies and units of the format, dates only as far as shown.
 
 A cell that shows 7 % stores 0.07, one that shows £12.50 stores 12.5. Figures keep up to two more decimals than are
-shown, and get no marks between thousands, so that they stay figures; dates are in ISO 8601.
+shown, and none less; they get no marks between thousands, which a workbook leaves to the language of who opens it.
+Dates are in ISO 8601.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def shown(value: object, number_format: str) -> str:
         value: as it is stored.
         number_format: its code, as "General", "0.0%" or "dd/mm/yyyy".
 
-    >>> shown(0.07, "0%"), shown(12.5, '#,##0.00 "€"'), shown(True, "General"), shown(71, "00000")
-    ('7%', '12.50 €', 'true', '00071')
+    >>> shown(0.07, "0%"), shown(12.5, '#,##0.00 "€"'), shown(6890, "#,##0.00"), shown(True, "General")
+    ('7%', '12.50 €', '6890.00', 'true')
     """
     if value is None:
         return ""
@@ -67,13 +68,15 @@ def _number(value: float, number_format: str) -> str:
     if _PADDED.fullmatch(code) and plain.isdigit():
         return plain.zfill(len(code))
     before, behind = _marks(code[: figure.start()], texts), _marks(code[figure.end() :], texts)
-    if not (before.strip() or behind.strip()):
+    decimals = len(figure["decimals"] or "")
+    if not (decimals or before.strip() or behind.strip()):
         return plain
     is_share = "%" in code
     amount = Decimal(str(value)) * (100 if is_share else 1)
     if not amount.is_finite():
         return plain
-    text = _rounded(abs(amount), len(figure["decimals"] or ""), keep=not is_share)
+    least = 0 if is_share else (figure["decimals"] or "").count("0")
+    text = _rounded(abs(amount), decimals, least)
     return f"{'-' if amount < 0 else ''}{before}{text}{behind}".strip()
 
 
@@ -82,10 +85,9 @@ def _marks(code: str, texts: list[str]) -> str:
     return "".join(texts.pop(0) if mark == "\x00" else mark if mark in "% " else "" for mark in code)
 
 
-def _rounded(amount: Decimal, decimals: int, *, keep: bool) -> str:
-    """Return a figure with up to two more decimals than are shown, and with ``keep`` those that are shown at least."""
+def _rounded(amount: Decimal, decimals: int, least: int) -> str:
+    """Return a figure with up to two more decimals than are shown, and with as many as are shown at least."""
     text = f"{amount:.{decimals + _MORE_DECIMALS}f}"
     whole, _, rest = text.partition(".")
-    rest = rest.rstrip("0")
-    rest = rest.ljust(decimals, "0") if keep else rest
+    rest = rest.rstrip("0").ljust(least, "0")
     return f"{whole}.{rest}" if rest else whole
