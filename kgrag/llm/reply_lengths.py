@@ -90,6 +90,11 @@ class Lengths:
         return Lengths(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     @property
+    def of_input(self) -> Lengths:
+        """What they say of input alone, as where replies were planned by what another header declared."""
+        return Lengths(planned_input=self.planned_input, input=self.input, planned_schema=self.planned_schema)
+
+    @property
     def relative_variance(self) -> float:
         """Variance of a reply about ratio times plan, as a share of the square of its length; beside a usual one."""
         prior, degrees = _DECLARED_SPREAD**2, max(0, self.count - 1)

@@ -208,6 +208,25 @@ def test_a_model_remembers_what_it_was_paid_for_by_prompt_and_across_runs(tmp_pa
         assert abs(expected - 70) < 0.2 * abs(counted_as * declared - 70)
 
 
+def test_replies_that_another_header_foretold_count_for_input_and_costs_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "completions.sqlite"
+    paying = ScriptedModel(lambda _: Completion('{"facts": []}', usage=Usage(1, 500, 70)))
+    with CachedModel(paying, path) as model, monkeypatch.context() as earlier:
+        earlier.setattr("kgrag.llm.completion_cache.declaration", lambda _: "of before")
+        model.complete([prompt(100, number) for number in range(6)])
+    with CachedModel(paying, path) as again:
+        known = again.reply_lengths()[PROMPT]
+        assert (known.count, known.taken, known.input) == (0, 0, 3000)
+        expected = forecast(Plan([prompt(100, 9)]), again)
+        assert expected.usage.input_tokens == pytest.approx(500, rel=0.02)
+        assert expected.declared == (PROMPT,)
+        again.complete([prompt(100, 7)])
+        assert again.reply_lengths()[PROMPT].count == 1
+        assert again.paid_replies() == {PROMPT: {again.identity: Usage(7, 3500, 490)}}
+
+
 def test_replies_are_added_up_by_the_method_that_paid_for_them(tmp_path: Path) -> None:
     path = tmp_path / "completions.sqlite"
     inner = ScriptedModel(lambda _: Completion("[]", usage=Usage(1, 10, 70)))
