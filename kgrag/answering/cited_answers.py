@@ -197,6 +197,9 @@ def _values(
         return stated
     if answer.confidence is not None and answer.confidence < LEAST_CONFIDENCE:
         return ()
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    if is_by_rules(completion.model) and data.get("values") == []:  # rules that know of none
+        return ()
     # a sentence may be too short to tell its language, and "Was" begins an English question as well
     language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
     around = _headings_above(answer, citations)

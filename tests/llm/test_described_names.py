@@ -62,6 +62,7 @@ def test_two_passages_that_fit_as_well_are_no_answer():
         "What was the Swiss dog trainer at whose work place Rain lived called?",
         "Which Swiss dog trainer is older, Odo Fahr or Ada Kolb?",
         "Where did Rain live?",
+        "Rain lived with the wife of what Swiss dog trainer?",
     ],
 )
 def test_another_name_a_comparison_and_a_place_are_not_described(question):

@@ -213,7 +213,7 @@ def test_what_was_asked_before_forecasts_what_is_asked_next() -> None:
             kb.ask(f"When is {crop} sown?", method="passages")
         after = kb.forecast("When is barley sown?", method="passages")
     widths = [one.most.output_tokens - one.least.output_tokens for one in (before, after)]
-    assert widths[0] > 60
+    assert widths[0] > 40
     assert abs(after.usage.output_tokens - 180) < 0.3 * (180 - before.usage.output_tokens)
 
 

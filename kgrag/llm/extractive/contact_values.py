@@ -15,6 +15,7 @@ from kgrag.llm.extractive.evidence_facts import is_fact
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_languages import language_to_answer_in
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.table_days import is_day
 from kgrag.text.sentences import split
 
 __all__ = ["read_contact"]
@@ -40,6 +41,11 @@ _ASKS: Final = late_regex(
     r"(?:what|which|how|wie|welche[rns]?|was|unter|quel(?:le)?|à|comment)\b", flags=regex.IGNORECASE
 )
 _LEAST_DIGITS: Final = 6
+_LABEL: Final = late_regex(r"(?:^|; )[^:;\n]{1,80}: [^:;\n]*$")
+"""The label of the cell that a text ends in, in a row of pairs."""
+_OF_NUMBERS: Final = late_regex(
+    r"phone|\btel|mobil|handy|cell|portable|fax|\bcall|kontakt|contact|nummer|num[ée]ro|number", flags=regex.IGNORECASE
+)
 
 
 def read_contact(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any]:
@@ -76,5 +82,12 @@ def _sentences(
         sentence = text.text[start:end]
         if wanted <= set(terms(sentence, language)):
             for match in pattern.finditer(sentence):
-                if "@" in match[0] or sum(map(str.isdigit, match[0])) >= _LEAST_DIGITS:
+                is_number = sum(map(str.isdigit, match[0])) >= _LEAST_DIGITS and not is_day(match[0].strip())
+                if "@" in match[0] or (is_number and _may_be_number(sentence[: match.start()])):
                     yield text.number, sentence, match[0].strip()
+
+
+def _may_be_number(before: str) -> bool:
+    """Return whether a text before some digits lets them be a telephone number: no label of a cell says otherwise."""
+    label = _LABEL.search(before)
+    return label is None or _OF_NUMBERS.search(label[0]) is not None

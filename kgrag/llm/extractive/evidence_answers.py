@@ -90,10 +90,11 @@ _RANK_COST = 0.02
 _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
 _RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
-    r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
-    r"variable|keyword|key|word|line|field|attribute|signal)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
+    r"\s*(?:(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|happens)\b)"
+    r"\p{L}|how\s+(?:do|does|can|could|should|to)\b)",
     flags=regex.IGNORECASE,
 )
+"""Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -468,7 +469,8 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        if one.labelled and (term_asked or question.coverage(one.about) > 0):
+        is_term = term_asked and not one.label.rstrip().endswith("?")
+        if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
         for shown in one.items if items and one.items else filter(None, (one.shown,)):

@@ -31,10 +31,15 @@ from kgrag.llm.extractive.table_cells import (
     terms_shared_around,
     truth_asked,
 )
-from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, figure, is_day
+from kgrag.llm.extractive.table_columns import AMOUNT, Column, WholeTable, figure
+from kgrag.llm.extractive.table_comparisons import read_comparison
 from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum, states_sum
+from kgrag.llm.extractive.table_days import is_day
+from kgrag.llm.extractive.table_lists import asks_for_list, compares_figures, read_list
+from kgrag.llm.extractive.table_notes import for_group
 from kgrag.llm.extractive.table_qualifiers import thing_asked_for
 from kgrag.llm.extractive.table_questions import TableQuestion
+from kgrag.llm.extractive.table_rosters import roster_cells
 from kgrag.llm.extractive.table_rows import Cell, Table, joined_tables, lacks_header, read_tables, tables_in_order
 from kgrag.llm.extractive.table_selections import Selection, selected, subjects
 from kgrag.text.hidden_sheets import HIDDEN
@@ -92,38 +97,59 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText], *, in_order:
     asked = TableQuestion.read(question)
     tables = [t for text in texts if text.kind != "hyperedge" for t in read_tables(text, asked.language)]
     headless = [text for text in texts if text.kind != "hyperedge" and lacks_header(text)]
-    if not (tables or headless) or asked.asked.kind == "choice":
+    if not (tables or headless):
         return {}
     wholes = tables_in_order(texts, asked.language) if in_order else joined_tables(texts, asked.language)
-    if in_order:
-        tables = [part for parts in wholes for part in parts]
-    reply = _reply_of(asked, tables, [WholeTable.of(parts) for parts in wholes])
+    read = {(part.number, part.rows[0].line) for parts in wholes for part in parts}
+    cut = [] if in_order else [one for one in tables if (one.number, one.rows[0].line) not in read]
+    parts = sorted((*(part for parts in wholes for part in parts), *cut), key=lambda one: one.number)
+    reply = _reply_of(asked, parts, [WholeTable.of(parts) for parts in wholes])
+    if group := reply.pop("group", None):
+        reply |= for_group(asked, group, reply["sentences"], texts)
     if in_order or (reply and not reply["unknown"] and not _compares_rows(asked)):
         return reply
-    read = {(part.number, part.rows[0].line) for parts in wholes for part in parts}
-    cut = [table for table in tables if (table.number, table.rows[0].line) not in read and _may_answer(asked, table)]
-    wanted = list(dict.fromkeys([*(table.number for table in cut), *(text.number for text in headless)]))
+    numbers = (*(table.number for table in cut if _may_answer(asked, table)), *(text.number for text in headless))
+    wanted = list(dict.fromkeys(numbers))
     return {**(reply or {"unknown": True, "sentences": []}), "whole_tables": wanted} if wanted else reply
 
 
 def _reply_of(asked: TableQuestion, tables: Sequence[Table], wholes: Sequence[WholeTable]) -> dict[str, Any]:
+    if asked.asked.kind == "choice" or (asked.asked.kind == "boolean" and asked.words.comparative.search(asked.text)):
+        return read_comparison(asked, tables)
     if _DIFFERENCE.search(asked.text):
         return {}
     if asked.words.how_many.search(asked.text):
         found = _cell_reply(asked, tables, counted=True)
         return found or (read_sum(asked, wholes) if asks_for_sum(asked) else {}) or read_count(asked, wholes)
-    if asks_for_sum(asked) and (found := read_sum(asked, wholes)):
-        return found
-    if asked.is_extreme:
+    found = read_sum(asked, wholes) if asks_for_sum(asked) else {}
+    if not found and asked.is_extreme:
         return _extreme(asked, wholes)
-    if asked.words.negation.search(asked.text):
+    if not found and asks_for_list(asked):
+        found = read_list(asked, wholes)
+    found = found or _roster_reply(asked, tables)
+    is_of_others = asked.words.negation.search(asked.text) or compares_figures(asked)
+    return found or ({} if is_of_others else _cell_reply(asked, tables))
+
+
+def _roster_reply(asked: TableQuestion, tables: Sequence[Table]) -> dict[str, Any]:
+    """Return whether the one cell whose row and column a question names has what it says; *unknown* if that is open."""
+    cells = roster_cells(asked, tables)
+    if len(cells) != 1:
         return {}
-    return _cell_reply(asked, tables)
+    found, said = cells[0].found, cells[0].said
+    if said is None or asked.words.negation.search(asked.text):
+        reason = f"The table has {found.cell.label}: {found.cell.text or 'nothing'} for {found.name}, no yes or no."
+        nearest = [{"evidence": found.table.number, "quote": found.row.line}]
+        return {"unknown": True, "sentences": [], "reason": reason, "nearest": nearest}
+    value = {"kind": "boolean", "text": _yes_or_no(asked, is_true=said), "value": str(said).lower(), "sentence": 0}
+    reply = _reply(asked, found)
+    return reply if reply["unknown"] else {**reply, "values": [value]}
 
 
 def _compares_rows(asked: TableQuestion) -> bool:
     """Return whether a question is about all rows of a table, and not about one."""
-    return asked.is_extreme or asks_for_sum(asked) or asked.words.how_many.search(asked.text) is not None
+    is_of_all = asked.is_extreme or asks_for_sum(asked) or asks_for_list(asked)
+    return is_of_all or asked.words.how_many.search(asked.text) is not None
 
 
 def _may_answer(asked: TableQuestion, table: Table) -> bool:
@@ -195,7 +221,7 @@ def _of_best(asked: TableQuestion, fitting: Sequence[FoundCell], *, counted: boo
         return _of_other_meaning(fitting[0])
     values = {one.cell.text.casefold(): one for one in best}
     if len(values) == 1:
-        return _reply(asked, best[0])
+        return _reply(asked, best[0]) | ({"group": best[0].group} if best[0].group and best[0].cell.text else {})
     if counted:  # the figures of several rows are not what one row has
         return {}
     if all(one.is_name for one in best) and len({one.cell.label for one in best}) == 1:

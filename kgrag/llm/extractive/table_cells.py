@@ -14,7 +14,7 @@ import regex
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_columns import AMOUNT, truth
-from kgrag.llm.extractive.table_qualifiers import foreign_qualifiers
+from kgrag.llm.extractive.table_qualifiers import foreign_qualifiers, group_lacking
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Row, Table
 
@@ -56,7 +56,8 @@ _DATED = late_regex(
 class FoundCell:
     """A cell that may answer: its table and row, the score, and what is quoted.
 
-    ``foreign`` are words of what is asked for that neither its column nor what is known of its row has.
+    ``foreign`` are words of what is asked for that neither its column nor what is known of its row has, ``group`` is
+    for whom it is asked, where the table says nothing of that.
     """
 
     table: Table
@@ -66,12 +67,13 @@ class FoundCell:
     name: str = ""
     is_name: bool = False
     foreign: tuple[str, ...] = ()
+    group: str = ""
 
 
 def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
     """Yield the cells of the columns that a question asks for in the rows that it names."""
     shares = rarity(table)
-    anchored = [(row, *anchor(asked, row, shares)) for row in table.rows]
+    anchored = [(row, *anchor(asked, row, shares, is_whole=table.is_whole)) for row in table.rows]
     best = max((strength for _, strength, _ in anchored), default=0.0)
     if best <= 0:
         return
@@ -86,24 +88,47 @@ def cells_by_row(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
     )
     named = frozenset(one for name in asked.names for one in terms(name, asked.language)) - table.terms_around
     for row, cells in rows:
-        known = frozenset[str]().union(*(cell.terms for cell in cells))
         if named and not any(_has_name(cell, named) for cell in cells):
             continue
         # the pump of "Pump bracket" may be another than the "rotary pump" that is asked about
         is_part = not any(cell.terms <= asked.terms or _figure(cell.text) is not None for cell in cells)
-        if not is_about(asked, table, row, left_out=0 if is_part else _MAX_LEFT):
+        if is_about(asked, table, row, left_out=0 if is_part else _MAX_LEFT):
+            yield from _cells_of_row(asked, table, row, cells, names_at)
+
+
+def _cells_of_row(
+    asked: TableQuestion, table: Table, row: Row, cells: Sequence[Cell], names_at: int
+) -> Iterator[FoundCell]:
+    """Yield the cells that a question asks for in a row that it names by some cells."""
+    known = frozenset[str]().union(*(cell.terms for cell in cells))
+    kinds = _said_before(asked, cells)
+    group = group_lacking(asked, row.terms | table.label_terms | table.terms_around)
+    for at, cell in enumerate(row.cells):
+        if cell in cells:
             continue
-        for at, cell in enumerate(row.cells):
-            if cell in cells:
-                continue
-            fit = asked.label_fit(cell.label_terms, known)
-            is_name = at == names_at and _asks_for_the_name(asked, table, row, cells, names_at)
-            fit = max(fit, 0.5) if is_name else fit
-            if fit and (is_name or _is_of_kind(asked, cell)):
-                share = _share(asked, table, [*cells, cell])
-                near = known.union(table.terms_around, *(one.label_terms for one in cells))
-                foreign = () if is_name else tuple(foreign_qualifiers(asked, cell.label_terms, near))
-                yield FoundCell(table, row, cell, fit + share, _name(row, cells), is_name, foreign)
+        fit = asked.label_fit(cell.label_terms, known) if not cell.label_terms <= kinds else 0.0
+        is_name = at == names_at and _asks_for_the_name(asked, table, row, cells, names_at)
+        fit = max(fit, 0.5) if is_name else fit
+        if not fit or not (is_name or _is_of_kind(asked, cell)):
+            continue
+        if is_name and asked.asked.kind == "person" and not _is_who_is_meant(asked, table, row, cell):
+            continue
+        share = _share(asked, table, [*cells, cell])
+        near = known.union(table.terms_around, *(one.label_terms for one in cells))
+        foreign = () if is_name else tuple(foreign_qualifiers(asked, cell.label_terms, near))
+        yield FoundCell(table, row, cell, fit + share, _name(row, cells), is_name, foreign, group)
+
+
+def _said_before(asked: TableQuestion, cells: Sequence[Cell]) -> frozenset[str]:
+    """Return the terms of the words before the names of a row, which say what kind of thing it is: "course T-04"."""
+    found = [regex.search(rf"([\p{{L}}-]+)\s+{regex.escape(cell.text)}(?!\w)", asked.text, regex.I) for cell in cells]
+    return frozenset(terms(" ".join(one[1] for one in found if one), asked.language))
+
+
+def _is_who_is_meant(asked: TableQuestion, table: Table, row: Row, cell: Cell) -> bool:
+    """Return whether the name of a row may be who a question asks for: a person, and no word is left over."""
+    said = row.terms | table.label_terms | table.terms_around | asked.synonyms
+    return _is_of_kind(asked, cell) and all(asked.has(one, said) for one in asked.terms)
 
 
 def cells_by_column(asked: TableQuestion, table: Table) -> Iterator[FoundCell]:
@@ -150,17 +175,20 @@ def _share(asked: TableQuestion, table: Table, cells: Sequence[Cell]) -> float:
 def rarity(table: Table) -> Mapping[str, float]:
     """Return for each term of the cells one by the number of rows that have it."""
     counts: dict[str, int] = {}
-    for row in table.rows:
+    for row in (*table.rows, *table.others):
         for one in row.terms:
             counts[one] = counts.get(one, 0) + 1
     return {one: 1 / count for one, count in counts.items()}
 
 
-def anchor(asked: TableQuestion, row: Row, shares: Mapping[str, float]) -> tuple[float, list[Cell]]:
+def anchor(
+    asked: TableQuestion, row: Row, shares: Mapping[str, float], *, is_whole: bool = False
+) -> tuple[float, list[Cell]]:
     """Return how strongly a question names a row, and the cells by which it does.
 
     A cell counts whose text the question has, or the name of a row if it has a part of that which no other row has. A
-    number alone names a row where its column is asked about too, or its unit is.
+    number alone names a row where its column is asked about too, or its unit is. With ``is_whole`` the shares are those
+    of all rows of the table.
     """
     cells, strength = [], 0.0
     for at, cell in enumerate(row.cells):
@@ -174,7 +202,7 @@ def anchor(asked: TableQuestion, row: Row, shares: Mapping[str, float]) -> tuple
             continue
         whole = cell.terms <= asked.terms or _lists_one(cell, asked)
         distinct = any(shares[one] > 0.99 and not one.isdigit() for one in said)  # 2024 is not the key INV-2024
-        if whole or (distinct and at < _NAMES_AT and not _other_names(cell, asked)):
+        if whole or (distinct and at < _NAMES_AT and not _other_names(cell, asked, is_whole=is_whole)):
             cells.append(cell)
             strength += sum(shares[one] for one in said) + (0.5 if whole else 0.0)
     return strength, cells
@@ -236,9 +264,14 @@ def is_said_alone(asked: TableQuestion, year: str) -> bool:
     return regex.search(rf"(?<![\w./-]){regex.escape(year)}(?![\w/-])", asked.text) is not None
 
 
-def _other_names(cell: Cell, asked: TableQuestion) -> bool:
-    """Return whether the part of a name that a question leaves out is a number: "LT 7" is not "LT 11"."""
-    return any(regex.search(r"\p{N}", one) for one in cell.terms - asked.terms)
+def _other_names(cell: Cell, asked: TableQuestion, *, is_whole: bool) -> bool:
+    """Return whether the part of a name that a question leaves out is a number: "LT 7" is not "LT 11".
+
+    "The hoist" is the "Hoist H2" where the table is whole and the question names no number.
+    """
+    left_out = any(regex.search(r"\p{N}", one) for one in cell.terms - asked.terms)
+    says_number = any(regex.search(r"\p{N}", one) for one in asked.terms)
+    return left_out and (says_number or not is_whole)
 
 
 def name_column(asked: TableQuestion, table: Table, known: Collection[int] = ()) -> int:
@@ -286,7 +319,7 @@ def is_about(asked: TableQuestion, table: Table, row: Row, left_out: int = _MAX_
         is_said = own <= said or (language == "de" and all(asked.has(one, said | asked.aside) for one in own))
         if own and not is_said and not regex.search(rf"(?<!\w){regex.escape(name)}(?!\w)", written, regex.IGNORECASE):
             return False
-    wanted = asked.terms - asked.aside
+    wanted = asked.terms - asked.aside - frozenset(terms(group_lacking(asked, said), language))
     said |= asked.synonyms | frozenset(one for name in asked.names for one in terms(name, language))
     left = [one for one in wanted if not asked.has(one, said)]
     covered = 1 - len(left) / max(1, len(wanted))

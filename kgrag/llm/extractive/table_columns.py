@@ -17,18 +17,16 @@ import regex
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
+from kgrag.llm.extractive.table_days import day_of, is_day
 from kgrag.llm.extractive.table_rows import Cell, Row, Table
 
-__all__ = ["AMOUNT", "Column", "WholeTable", "decimal_mark", "figure", "is_day", "truth"]
+__all__ = ["AMOUNT", "Column", "WholeTable", "decimal_mark", "figure", "truth"]
 
 AMOUNT = late_regex(r"[-+−]?\p{N}+(?:[., ’\u00a0\u202f]\p{N}{3})*(?:[.,]\p{N}+)?")
 _FIGURE = late_regex(
     rf"(?:[€$£¥]|(?:EUR|USD|GBP|CHF)\b)?\s*(?P<amount>{AMOUNT.pattern})\s*(?P<unit>[^\p{{N}}]{{0,24}})",
 )
 _SIGN = late_regex(r"^(?:[€$£¥]|EUR|USD|GBP|CHF)")
-_DAY = late_regex(
-    r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)|(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"
-)
 _OF_ALL = late_regex(
     r"(?:(?:grand|sub)[ -]?)?(?:totals?|sum|average|mean|gesamt\p{L}*|(?:zwischen)?summe|durchschnitt|mittelwert"
     r"|somme|moyenne|(?:sous-)?total(?: général)?)(?: \p{L}+)?[:.]?",
@@ -50,6 +48,10 @@ _ABOUT_ONE = frozenset(
         "valeur",
     }
 )
+_PERSON = late_regex(
+    r"(?:(?:\p{Lu}[\p{L}\p{M}'’-]*\.?|Le|La|de|van|von|der|den|du|di|da|bin|al)\s+)+\p{Lu}[\p{L}\p{M}'’-]+"
+)
+_CODE = late_regex(r"[\p{Lu}\p{N}./-]*\p{N}[\p{Lu}\p{N}./-]*")
 _MIN_COLUMNS = 3
 _NAME_PARTS = 3
 
@@ -58,11 +60,6 @@ def truth(text: str) -> bool | None:
     """Return whether a cell says yes or no by its first word; None where it says neither."""
     first = text.casefold().split(",")[0].split(" ")[0].strip(".;")
     return True if first in _YES else False if first in _NO else None
-
-
-def is_day(text: str) -> bool:
-    """Return whether a cell is a day, as in ISO 8601 or "16.02.2026"."""
-    return _DAY.fullmatch(text) is not None
 
 
 def decimal_mark(cells: Iterable[str], language: str) -> str:
@@ -85,8 +82,8 @@ def figure(text: str, mark: str) -> Decimal | None:
     >>> figure("€1,240", "."), figure("3.420 Stück", ","), figure("3.420", ""), figure("12-14 kg", ".")
     (Decimal('1240'), Decimal('3420'), None, None)
     """
-    if day := _DAY.fullmatch(text):
-        return Decimal(int(day["year"]) * 10000 + int(day["month"]) * 100 + int(day["day"]))
+    if (day := day_of(text)) is not None:
+        return Decimal(day)
     found = _FIGURE.fullmatch(text)
     return _amount(found["amount"], mark) if found else None
 
@@ -177,6 +174,16 @@ class Column:
         """Whether each row has another text in it, which is no figure."""
         return len(self.values) == len(self.cells) and not self.figures
 
+    @cached_property
+    def names_persons(self) -> bool:
+        """Whether its cells are names of persons: "Ute Krain", "Dr. Rolf Winkler"."""
+        return self.names_rows and all(_PERSON.fullmatch(cell.text) for cell in self.cells)
+
+    @property
+    def is_of_codes(self) -> bool:
+        """Whether its cells are codes, as "EQ-1001"."""
+        return all(_CODE.fullmatch(cell.text) for cell in self.cells if cell.text)
+
 
 @dataclass(frozen=True)
 class WholeTable:
@@ -227,6 +234,12 @@ class WholeTable:
             for label in self.labels
             if by_row
         )
+
+    @cached_property
+    def naming(self) -> Column:
+        """The column that names the rows: the first with another text in each of them, rather none of codes."""
+        naming = [column for column in self.columns if column.names_rows] or [self.columns[0]]
+        return next((column for column in naming[:_NAME_PARTS] if not column.is_of_codes), naming[0])
 
     @cached_property
     def cell_terms(self) -> dict[str, frozenset[str]]:

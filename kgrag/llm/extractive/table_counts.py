@@ -7,8 +7,8 @@ decimals as the figures show, a mean at least two. Where two tables fit a questi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -17,7 +17,7 @@ from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_selections import Selection, selected, subjects
 from kgrag.text.hidden_sheets import HIDDEN
 
-__all__ = ["asks_for_sum", "read_count", "read_sum", "states_sum"]
+__all__ = ["Result", "asks_for_sum", "read_count", "read_sum", "reply_of_best", "states_sum", "things_meant"]
 
 _MAX_CITED = 10
 """Rows that an answer cites, at most; it says of how many they are the first."""
@@ -26,8 +26,11 @@ _MEAN_DECIMALS = 2
 
 
 @dataclass(frozen=True)
-class _Result:
-    """What was counted or summed up: the table, its rows, what is shown, and the value with its unit."""
+class Result:
+    """What was counted or summed up: the table, its rows, what is shown, and the value with its unit.
+
+    ``names`` are those of the things that were counted, which are rows or else the values of a column.
+    """
 
     table: WholeTable
     rows: Selection
@@ -35,6 +38,8 @@ class _Result:
     text: str = ""
     value: str = ""
     unit: str = ""
+    names: tuple[str, ...] = ()
+    of_rows: bool = True
 
 
 def asks_for_sum(asked: TableQuestion) -> bool:
@@ -62,33 +67,38 @@ def read_sum(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, An
     return _reply(found)
 
 
-def _reply(found: Sequence[_Result]) -> dict[str, Any]:
+def _reply(found: Sequence[Result]) -> dict[str, Any]:
+    value = {"kind": "number", "value": "", "sentence": 0, "computed": True}
+    return reply_of_best(found, lambda one: [value | {"text": one.value, "unit": one.unit}])
+
+
+def reply_of_best(
+    found: Sequence[Result], values_of: Callable[[Result], Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Return the reply of the table that fits best; *unknown* where two do, or it is not clear, {} for none."""
     seen = [one for one in found if HIDDEN not in one.table.first.around] or list(found)
     best = max((one.fit for one in seen), default=0.0)
     chosen = [one for one in seen if one.fit == best]
     if not chosen:
         return {}
+    one = chosen[0]
     if len(chosen) > 1:
         reason = f"{len(chosen)} tables have what the question says, so none of them was counted."
-        return {"unknown": True, "sentences": [], "reason": reason, "nearest": _quotes(chosen[0])[:1]}
-    one = chosen[0]
+        return {"unknown": True, "sentences": [], "reason": reason, "nearest": _quotes_of(one)[:1]}
     if one.rows.reason:
-        return {"unknown": True, "sentences": [], "reason": one.rows.reason, "nearest": _quotes(one)[:1]}
-    quotes = _quotes(one)
+        return {"unknown": True, "sentences": [], "reason": one.rows.reason, "nearest": _quotes_of(one)[:1]}
     cited = len(one.rows.rows)
     reason = f"{cited} rows were read; the first {_MAX_CITED} are cited." if cited > _MAX_CITED else ""
     reason = " ".join(filter(None, (reason, one.rows.remark)))
     reply: dict[str, Any] = {
         "unknown": False,
-        "sentences": [{"text": one.text, "citations": quotes, "computed": True}],
-        "values": [
-            {"kind": "number", "text": one.value, "value": "", "unit": one.unit, "sentence": 0, "computed": True}
-        ],
+        "sentences": [{"text": one.text, "citations": _quotes_of(one), "computed": True}],
+        "values": list(values_of(one)),
     }
     return reply | ({"reason": reason} if reason else {})
 
 
-def _quotes(one: _Result) -> list[Mapping[str, Any]]:
+def _quotes_of(one: Result) -> list[Mapping[str, Any]]:
     """Return the rows that were counted, with the header; the first of all rows where none was."""
     table = one.table
     header = [{"evidence": table.first.number, "quote": table.first.header}] if table.first.header else []
@@ -96,13 +106,28 @@ def _quotes(one: _Result) -> list[Mapping[str, Any]]:
     return [*header, *({"evidence": part.number, "quote": row.line} for part, row in rows)]
 
 
-def _fit(asked: TableQuestion, table: WholeTable) -> float:
+def _fit_of(asked: TableQuestion, table: WholeTable) -> float:
     """Return how many terms of a question a table has around it and in its labels."""
     labels = frozenset(one for column in table.columns for one in column.head.label_terms)
     return sum(1 if one in table.first.terms_around else 0.5 * asked.has(one, labels) for one in asked.terms)
 
 
-def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
+def _counted(asked: TableQuestion, table: WholeTable) -> Result | None:
+    found = things_meant(asked, table)
+    if found is None:
+        return None
+    names = found.names
+    shown = ", ".join(filter(None, names[:_MAX_NAMED])) + (", …" if len(names) > _MAX_NAMED else "")
+    count = f"{found.value} / {len(table.rows)}" if found.of_rows else found.value
+    text = " – ".join(filter(None, (count, "; ".join(found.rows.conditions), shown)))
+    return replace(found, text=f"{text}.")
+
+
+def things_meant(asked: TableQuestion, table: WholeTable) -> Result | None:
+    """Return the rows of a table that a question means, or the different values of the column that it asks for.
+
+    Their number is the value; None where the table does not explain all that the question says.
+    """
     if not table.rows or table.is_about_one:
         return None
     nouns = subjects(asked)
@@ -117,22 +142,17 @@ def _counted(asked: TableQuestion, table: WholeTable) -> _Result | None:
     rows = selected(asked, table)
     if rows is None or not _is_about(asked, table, nouns, named):
         return None
-    things = [column for column in named if not column.truths]
+    things = [column for column in named if not column.truths and not _condition_on(column, rows)]
     of_column = things[0] if things and not any(column.names_rows for column in things) else None
     if table.has_lone_cells:
         rows.reason = rows.reason or "A row of the table has one cell only, which may be a remark."
-    if of_column is not None and _condition_on(of_column, rows):
-        of_column = None
     if of_column is not None and any(not of_column.cells[at].text for at in rows.rows):
         rows.reason = rows.reason or f"Not every row states {of_column.label}."
-    names = list(dict.fromkeys(_name(table, of_column, at) for at in rows.rows))
+    naming = of_column or (things[0] if things else table.naming)
+    names = list(dict.fromkeys(naming.cells[at].text for at in rows.rows))
     count = len(names) if of_column is not None else len(rows.rows)
-    if of_column is not None:
-        names = [name for name in names if name]
-    shown = ", ".join(filter(None, names[:_MAX_NAMED])) + (", …" if len(names) > _MAX_NAMED else "")
-    of_all = "" if of_column is not None else f" / {len(table.rows)}"
-    text = " – ".join(filter(None, (f"{count}{of_all}", "; ".join(rows.conditions), shown)))
-    return _Result(table, rows, _fit(asked, table), f"{text}.", str(count))
+    names = [name for name in names if name]
+    return Result(table, rows, _fit_of(asked, table), "", str(count), "", tuple(names), of_rows=of_column is None)
 
 
 def _quantities(asked: TableQuestion, table: WholeTable) -> list[Column]:
@@ -141,7 +161,7 @@ def _quantities(asked: TableQuestion, table: WholeTable) -> list[Column]:
     return [each for each in table.columns if each.figures and (own := each.head.label_terms) and own <= known]
 
 
-def _quantity(asked: TableQuestion, table: WholeTable) -> _Result | None:
+def _quantity(asked: TableQuestion, table: WholeTable) -> Result | None:
     """Return the sum of a column of quantities, where what is counted is a value of the rows and not a row."""
     columns = _quantities(asked, table)
     if len(columns) != 1 or table.is_about_one:
@@ -172,6 +192,9 @@ def _is_counted(asked: TableQuestion, label: str, nouns: frozenset[str]) -> bool
 def _is_about(asked: TableQuestion, table: WholeTable, nouns: frozenset[str], named: Sequence[Column]) -> bool:
     """Return whether the rows of a table are what is counted: by a label, its title or a value of them."""
     known = frozenset[str]().union(asked.words.rows, *table.cell_terms.values())
+    asks_for_person = asked.asked.kind == "person" or bool(nouns & asked.words.people)
+    if asks_for_person and table.naming.names_persons:
+        return True
     return bool(named) or any(asked.is_same(one, table.first.terms_around) or one in known for one in nouns)
 
 
@@ -179,14 +202,7 @@ def _condition_on(column: Column, rows: Selection) -> bool:
     return column.label in rows.columns
 
 
-def _name(table: WholeTable, of_column: Column | None, at: int) -> str:
-    if of_column is not None:
-        return of_column.cells[at].text
-    named = next((column for column in table.columns if column.names_rows), table.columns[0])
-    return named.cells[at].text
-
-
-def _summed(asked: TableQuestion, table: WholeTable) -> _Result | None:
+def _summed(asked: TableQuestion, table: WholeTable) -> Result | None:
     figures_only = [column for column in table.columns if column.is_of_figures]
     fits = [(asked.label_fit(column.head.label_terms, frozenset()), column) for column in figures_only]
     best = max((fit for fit, _ in fits), default=0.0)
@@ -202,7 +218,7 @@ def _summed(asked: TableQuestion, table: WholeTable) -> _Result | None:
     return _sum_of(asked, table, column, rows) if rows is not None and (rows.rows or rows.reason) else None
 
 
-def _sum_of(asked: TableQuestion, table: WholeTable, column: Column, rows: Selection) -> _Result:
+def _sum_of(asked: TableQuestion, table: WholeTable, column: Column, rows: Selection) -> Result:
     """Return the sum or the mean of a column in some rows."""
     is_mean = asked.words.average.search(asked.text) is not None
     figures = [column.figures[at] if column.figures else None for at in rows.rows]
@@ -216,7 +232,7 @@ def _sum_of(asked: TableQuestion, table: WholeTable, column: Column, rows: Selec
     said = asked.words.mean_of if is_mean else asked.words.sum_of
     text = " – ".join(filter(None, (said, "; ".join(rows.conditions), f"{column.label}: {value} ({len(values)})")))
     sign = column.unit if column.unit and column.unit in "€$£¥" and value.startswith(column.unit) else ""
-    return _Result(table, rows, _fit(asked, table), f"{text}.", value, "" if sign else column.unit)
+    return Result(table, rows, _fit_of(asked, table), f"{text}.", value, "" if sign else column.unit)
 
 
 def _written(amount: Decimal, column: Column, *, is_mean: bool) -> str:

@@ -16,17 +16,11 @@ from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_columns import Column, WholeTable
+from kgrag.llm.extractive.table_days import MONTHS
 from kgrag.llm.extractive.table_questions import TableQuestion
 
 __all__ = ["Period", "column_of_periods", "read_periods", "rows_in"]
 
-_MONTHS = MappingProxyType(
-    {
-        ENGLISH: "january february march april may june july august september october november december",
-        "de": "januar februar märz april mai juni juli august september oktober november dezember",
-        "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    }
-)
 _SIGNS = MappingProxyType({">": "after|nach|après", "<": "before|vor|avant", ">=": "since|seit|ab|depuis|à partir"})
 _IN = r"in|for|during|of|on|from|im|für|am|vom|en|au|de|du|pour"
 _FILLED = r"(?:\s+(?:the|dem|den|le|du|de|year|month of|jahr|monat|l['’]année))*\s+"
@@ -85,7 +79,7 @@ def read_periods(asked: TableQuestion) -> tuple[list[Period], str]:
     if between := _RANGE.search(text):
         first, last = int(between["first"]) * _A_YEAR, int(between["last"]) * _A_YEAR + _A_YEAR - 1
         return [Period(first, last, "=", between[0])], text.replace(between[0], " ")
-    months = _MONTHS.get(asked.language, _MONTHS[ENGLISH]).split()
+    months = MONTHS.get(asked.language, MONTHS[ENGLISH]).split()
     names = "|".join(months)
     signs = "|".join(_SIGNS.values())
     day = rf"(?:(?P<day>\p{{N}}{{1,2}})(?:\.|st|nd|rd|th|er)?\s+)?(?P<month>{names})\b(?:,?\s+(?P<year>{_YEAR}))?"
@@ -125,7 +119,7 @@ def column_of_periods(asked: TableQuestion, table: WholeTable, periods: Sequence
     years = {one for one in table.first.terms_around if len(one) == 4 and one.isdigit()}
     if all(period.is_of_years and years == {str(period.year)} for period in periods):
         return None
-    known = {*terms(rest, asked.language), *table.first.terms_around}
+    known = {*terms(rest, asked.language), *table.first.terms_around, *asked.synonyms}
     of_days = [column for column in table.columns if column.is_of_days]
     named = [each for each in of_days if all(asked.has(one, known) for one in each.head.label_terms - _OF_DATES)]
     if not named and all(period.is_of_years for period in periods):

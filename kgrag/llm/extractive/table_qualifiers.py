@@ -13,7 +13,7 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.table_questions import TableQuestion
 
-__all__ = ["foreign_qualifiers", "thing_asked_for"]
+__all__ = ["foreign_qualifiers", "group_lacking", "thing_asked_for"]
 
 _IN_BRACKETS = late_regex(r"\([^()]*\)")
 _YEAR = late_regex(r"(?<![\w./-])(?:19|20)\p{N}{2}(?![\w/-]|[.,]\p{N})")
@@ -47,7 +47,27 @@ def foreign_qualifiers(asked: TableQuestion, label: Iterable[str], known: Iterab
                 continue
             if not asked.has(one, own) or _says_more(asked, one, own, others):
                 foreign.append(word.strip(",;:"))
-    return foreign + _other_years(asked, own, others)
+    return foreign + _other_years(asked, own, others) + _opposites(asked, own)
+
+
+def group_lacking(asked: TableQuestion, known: frozenset[str]) -> str:
+    """Return for whom a question asks ("for trainees"), where terms that are known of a row and its table lack that."""
+    for found in asked.words.for_whom.finditer(asked.text):
+        own = terms(found["group"], asked.language)
+        if own and not own[-1].isdigit() and not asked.is_same(own[-1], known | asked.synonyms | asked.words.generic):
+            return " ".join(found["group"].split())
+    return ""
+
+
+def _opposites(asked: TableQuestion, label: frozenset[str]) -> list[str]:
+    """Return the words of a question of which a label has the opposite: the "last inspection" is none of the next."""
+    found = []
+    for one, other in asked.words.opposites:
+        for said, turned in ((one, other), (other, one)):
+            match = said.search(asked.text)
+            if match and not turned.search(asked.text) and any(turned.match(term) for term in label):
+                found.append(match[0])
+    return found
 
 
 def _other_years(asked: TableQuestion, label: frozenset[str], known: frozenset[str]) -> list[str]:

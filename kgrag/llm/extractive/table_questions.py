@@ -13,7 +13,8 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import asked_in
 from kgrag.llm.extractive.question_types import Asked
 from kgrag.llm.extractive.question_words import term, terms
-from kgrag.llm.extractive.table_words import TableWords, table_language, table_words
+from kgrag.llm.extractive.table_vocabulary import TableWords
+from kgrag.llm.extractive.table_words import table_language, table_words
 
 __all__ = ["TableQuestion", "alike"]
 

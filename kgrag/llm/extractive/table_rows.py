@@ -17,7 +17,17 @@ from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.question_words import terms
 from kgrag.vocab import words_of
 
-__all__ = ["Cell", "Row", "Table", "is_wide_row", "joined_tables", "lacks_header", "read_tables", "tables_in_order"]
+__all__ = [
+    "Cell",
+    "Row",
+    "Table",
+    "is_row",
+    "is_wide_row",
+    "joined_tables",
+    "lacks_header",
+    "read_tables",
+    "tables_in_order",
+]
 
 _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _RULE = late_regex(r"[\s|:+=-]+")
@@ -92,6 +102,7 @@ class Table:
         begins: whether it did not begin before the piece.
         ends: whether it does not go on behind the piece.
         around: title, headings and a short line above it, which say what the table is about.
+        others: its rows in other pieces, as far as they are there.
     """
 
     number: int
@@ -102,6 +113,17 @@ class Table:
     ends: bool
     around: str
     language: str = ENGLISH
+    others: tuple[Row, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its rows are there, here and in other pieces."""
+        return bool(self.others) or (self.begins and self.ends)
+
+    @cached_property
+    def label_terms(self) -> frozenset[str]:
+        """Terms of the labels of all columns."""
+        return frozenset(one for label in self.labels for one in _terms_of(words_of(label), self.language))
 
     @cached_property
     def terms_around(self) -> frozenset[str]:
@@ -112,7 +134,7 @@ class Table:
 def is_wide_row(text: str) -> bool:
     """Return whether a text is a row of three cells or more, or as many pairs of label and cell."""
     return _WIDE.match(text) is not None or any(
-        _is_row(one) and len(_split(one)) >= _MIN_WIDE for one in text.split("\n")
+        is_row(one) and len(_split(one)) >= _MIN_WIDE for one in text.split("\n")
     )
 
 
@@ -142,7 +164,7 @@ def read_tables(text: EvidenceText, language: str = ENGLISH) -> Iterator[Table]:
 def lacks_header(text: EvidenceText) -> bool:
     """Return whether a piece begins with rows of a table whose header is further before it."""
     first = (text.source or text.text).split("\n")[0]
-    is_cells = _is_row(first) and _PAIRS.fullmatch(first.strip()) is None
+    is_cells = is_row(first) and _PAIRS.fullmatch(first.strip()) is None
     return is_cells and _ends_with_row(text.before) and not _header_in(text.before)
 
 
@@ -157,14 +179,16 @@ def joined_tables(texts: Sequence[EvidenceText], language: str = ENGLISH) -> lis
     for text, tables in read:
         for table in tables:
             parts, following = [table], text.following
-            while not parts[-1].ends and (found := behind.get(_begins(following))) and len(parts) <= len(texts):
+            while not parts[-1].ends and (found := behind.get(_begins(following))):
+                if any(found[0].number == part.number for part in parts):
+                    break
                 if found[1][0].begins:
                     parts[-1] = replace(parts[-1], ends=True)
                 else:
                     parts.append(found[1][0])
                     following = found[0].following
             if table.begins and parts[-1].ends:
-                whole.append(parts)
+                whole.append(_with_others(parts))
     return whole
 
 
@@ -182,7 +206,15 @@ def tables_in_order(texts: Sequence[EvidenceText], language: str = ENGLISH) -> l
                 tables.append([table])
             else:
                 tables[-1].append(table)
-    return [parts for parts in tables if parts[0].begins and parts[-1].ends]
+    return [_with_others(parts) for parts in tables if parts[0].begins and parts[-1].ends]
+
+
+def _with_others(parts: list[Table]) -> list[Table]:
+    """Return the parts of a table, each with the rows of the others."""
+    if len(parts) == 1:
+        return parts
+    rows = [row for part in parts for row in part.rows]
+    return [replace(part, others=tuple(row for row in rows if row not in part.rows)) for part in parts]
 
 
 def _begins(text: str) -> str:
@@ -192,7 +224,7 @@ def _begins(text: str) -> str:
 def _rows_from(lines: list[str], at: int) -> int:
     """Return how many lines from one on are rows of one kind; 0 where it is none."""
     of_pairs = _PAIRS.fullmatch(lines[at].strip()) is not None
-    if not of_pairs and not _is_row(lines[at]):
+    if not of_pairs and not is_row(lines[at]):
         return 0
     labels = {found["label"] for found in _PAIR.finditer(lines[at])}
     width = 1
@@ -200,7 +232,7 @@ def _rows_from(lines: list[str], at: int) -> int:
         line = lines[at + width].strip()
         only = _PAIR.fullmatch(line)  # a row whose other cells are blank
         is_pairs = _PAIRS.fullmatch(line) is not None or (only is not None and only["label"] in labels)
-        if not (is_pairs if of_pairs else _is_row(lines[at + width])):
+        if not (is_pairs if of_pairs else is_row(lines[at + width])):
             break
         width += 1
     return width
@@ -214,7 +246,8 @@ def _is_cut(lines: list[str], first: int, last: int) -> tuple[bool, bool]:
     return ": " in above and "; " in above, bool(below.strip())
 
 
-def _is_row(line: str) -> bool:
+def is_row(line: str) -> bool:
+    """Return whether a line has cells between strokes."""
     return " |" in line or line.startswith("|")
 
 
@@ -223,14 +256,14 @@ def _ends_with_row(before: str) -> bool:
     if _BLANK_LINE.search(before[len(before.rstrip()) :]):
         return False
     last = before.rstrip().rpartition("\n")[2]
-    return _is_row(last) or _PAIRS.fullmatch(last.strip()) is not None
+    return is_row(last) or _PAIRS.fullmatch(last.strip()) is not None
 
 
 def _begins_with_row(following: str) -> bool:
     if _BLANK_LINE.search(following[: len(following) - len(following.lstrip())]):
         return False
     first = following.lstrip().partition("\n")[0]
-    return _is_row(first) or _PAIRS.fullmatch(first.strip()) is not None
+    return is_row(first) or _PAIRS.fullmatch(first.strip()) is not None
 
 
 def _of_pairs(lines: list[str], frame: Table) -> Iterator[Table]:
@@ -277,7 +310,7 @@ def _header_in(before: str) -> str:
     """Return the header of the table that a text ends with; "" where it may begin before the text."""
     lines = before.rstrip().split("\n")
     at = len(lines)
-    while at and _is_row(lines[at - 1]):
+    while at and is_row(lines[at - 1]):
         at -= 1
     return lines[at] if at else ""
 

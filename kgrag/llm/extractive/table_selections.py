@@ -7,7 +7,7 @@ its title, heading or the label of the things counted; else rows would be counte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -151,7 +151,8 @@ def selected(
     if target is not None:
         own = target.head.label_terms
         found.used |= {one for one in said if asked.has(one, own)} | asked.standing_for(own)
-    return found if not _unexplained(asked, table, said - found.used - known, found.columns) else None
+    left = said - found.used - known
+    return None if _leaves_a_value(asked, table, found) or _unexplained(asked, table, left, found.columns) else found
 
 
 def _in_periods(asked: TableQuestion, table: WholeTable, found: Selection) -> str:
@@ -167,7 +168,8 @@ def _in_periods(asked: TableQuestion, table: WholeTable, found: Selection) -> st
     ):
         found.reason = f"The table does not say that {column.label} is the day of that."  # "were paid in March"
     found.keep(rows, column, f": {', '.join(period.said for period in periods)}")
-    found.used |= {one for one in asked.terms if asked.has(one, column.head.label_terms)}
+    label = column.head.label_terms
+    found.used |= {one for one in asked.terms if asked.has(one, label)} | asked.standing_for(label)
     return rest
 
 
@@ -260,20 +262,14 @@ def _by_values(
     asked: TableQuestion, table: WholeTable, said: set[str], found: Selection, *, names: bool = False
 ) -> bool:
     """Keep the rows that have the values which a question names; False where it is not clear which, or which rows."""
-    candidates = []
-    for column in table.columns:
-        is_named = any(asked.has(one, said) for one in column.head.label_terms)
-        if column.truths or (column.figures and not is_named):
-            continue
-        for text in column.values:
-            own = frozenset(terms(text, asked.language))
-            if own and own <= said:
-                candidates.append((own, is_named, column, text))
+    candidates = [
+        one for column in table.columns if not column.truths for one in _values_said(asked, column, frozenset(said))
+    ]
     longest = [one for one in candidates if not any(one[0] < other[0] for other in candidates)]
     named = {own: [one for one in longest if one[0] == own] for own, *_ in longest}
     used_columns: list[str] = []
     for own, choices in named.items():
-        by_label = [one for one in choices if one[1]] or choices
+        by_label = [one for one in choices if one[1] == max(other[1] for other in choices)]
         if len({one[2].label for one in by_label}) == 1:  # "Cassis" and "Cassis Plus", of which "plus" is no term
             by_label = [max(by_label, key=lambda one: written_length(asked, one[3]))]
         if len(by_label) != 1 or by_label[0][2].label in used_columns:
@@ -283,9 +279,41 @@ def _by_values(
         if rows is None or (not names and _names_the_rows(table, column)):
             return False
         used_columns.append(column.label)
-        found.used |= own | {one for one in said if asked.has(one, column.head.label_terms)}
+        label = column.head.label_terms
+        found.used |= own | {one for one in said if asked.has(one, label | own)} | asked.standing_for(label)
         found.keep(rows, column, f": {column.cells[column.values[text][0]].text}")
     return True
+
+
+def _values_said(
+    asked: TableQuestion, column: Column, said: frozenset[str]
+) -> Iterator[tuple[frozenset[str], int, Column, str]]:
+    """Yield the values of a column that a question has: their terms, how well it names the column, that, the text.
+
+    Where it has the whole label ("week 48"), a value may be one of the words that are no terms ("off"), or inflected.
+    """
+    label = column.head.label_terms
+    is_named = any(asked.has(one, said) for one in label)
+    is_whole = bool(label) and label <= said
+    if column.figures and not is_named:
+        return
+    for text in column.values:
+        own = frozenset(terms(text, asked.language))
+        if not own and is_whole and written_length(asked, text):
+            yield frozenset({text}), 2, column, text
+        elif own and (own <= said or (is_whole and all(asked.has(one, said - label) for one in own))):
+            yield own, is_named + is_whole, column, text
+
+
+def _leaves_a_value(asked: TableQuestion, table: WholeTable, found: Selection) -> bool:
+    """Return whether a question has a cell of words that are no terms, which narrowed nothing down: "off"."""
+    return any(
+        text not in found.used and not terms(text, asked.language) and written_length(asked, text)
+        for column in table.columns
+        if not column.truths
+        for text in column.values
+        if text.isalpha()
+    )
 
 
 def _names_the_rows(table: WholeTable, column: Column) -> bool:
@@ -347,6 +375,7 @@ def _unexplained(asked: TableQuestion, table: WholeTable, left: set[str], column
     for one in left:
         is_counted = one in nouns and (asked.is_same(one, labels) or one in asked.words.rows)
         is_counted = is_counted or asked.is_same(one, of_names)
+        is_counted = is_counted or (one in nouns and one in asked.words.people and table.naming.names_persons)
         said = asked.is_same(one, around) or one in asked.words.vague or one in asked.words.rows
         said = said or (one not in nouns and asked.has(one, around))
         if not is_counted and (one in cells or not said):
