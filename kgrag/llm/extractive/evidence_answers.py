@@ -54,7 +54,6 @@ from kgrag.llm.extractive.sentence_ranking import (
     probability,
     ranked,
     stated_confidence,
-    veto_of,
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
@@ -68,6 +67,7 @@ from kgrag.llm.extractive.weak_answers import (
     is_rarely_right,
     probability_needed,
     subject_lacking,
+    why_vetoed,
 )
 from kgrag.text.sentences import words
 
@@ -97,6 +97,8 @@ _ASKS_FOR_A_TERM = late_regex(
     flags=regex.IGNORECASE,
 )
 """Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
+_NO_NAME = late_regex(r".*\?|\p{N}+(?:\s*(?:[,/-]|or|and|to)\s*\p{N}+)+", flags=regex.DOTALL)
+"""A label that names nothing: a question, and the values that a setting may have ("0 or 1")."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
                 else _unknown(asked, rows, "")
             )
     if not rows:
-        return _unknown(asked, rows, _why_vetoed(asked, texts))
+        return _unknown(asked, rows, why_vetoed(asked, texts))
     named = names_by_piece(asked, texts)
     first = with_measure_first(asked, with_value_first(asked, rows, named))
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
@@ -405,12 +407,6 @@ def _unknown(asked: str, rows: Sequence[RankedSentence], reason: str) -> dict[st
     return {"unknown": True, "sentences": []} | {name: value for name, value in extra.items() if value}
 
 
-def _why_vetoed(asked: str, texts: Sequence[EvidenceText]) -> str:
-    words = veto_of(asked).exact
-    nowhere = [word for word in words if all(word in veto_of(asked).lacking(text) for text in texts)]
-    return f"The evidence does not mention {' and '.join(nowhere or words)}." if texts and words else ""
-
-
 def _covers_enough(question: WeighedQuestion, chosen: Sequence[Candidate]) -> bool:
     """Return whether the chosen sentences cover the question well enough to be an answer."""
     if not chosen or question.coverage(chosen[0].found) < _MIN_FIRST_COVERAGE:
@@ -473,7 +469,7 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        is_term = term_asked and not one.label.rstrip().endswith("?")
+        is_term = term_asked and not _NO_NAME.fullmatch(one.label.strip())
         if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
