@@ -60,3 +60,19 @@ def test_the_cheapest_offer_is_no_price_where_there_are_no_offers():
     found = read_directly("Which offer was the cheapest?", [EvidenceText(1, "chunk", "", "Turbidity costs 9.80 EUR.")])
     assert found["unknown"]
     assert not read_directly("Which shop offers the cheapest?", [EvidenceText(1, "chunk", "", "Ash costs 9.80 EUR.")])
+
+
+@pytest.mark.parametrize(
+    ("question", "is_put_off"),
+    [
+        ("By when will the main curtain be cleaned?", True),
+        ("When was the curtain originally to be cleaned?", False),
+        ("By when will the main hall be painted?", False),
+        ("Who cleans the main curtain?", False),
+    ],
+)
+def test_a_date_that_was_put_off_is_the_new_one(question, is_put_off):
+    march = EvidenceText(1, "chunk", "", "The main curtain will be cleaned by 30 June 2026.", title="Minutes, March")
+    june = "The cleaning of the main curtain is delayed. The new date is 11 September 2026."
+    found = read_directly(question, [march, EvidenceText(2, "chunk", "", june, title="Minutes, June")])
+    assert " ".join(row["text"] for row in found.get("sentences", [])) == (june if is_put_off else "")

@@ -15,10 +15,19 @@ from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.exempted_things import read_exempted
 from kgrag.llm.extractive.labelled_lines import read_labelled
 from kgrag.llm.extractive.listed_offers import read_offer
+from kgrag.llm.extractive.postponed_dates import read_postponed
 
 __all__ = ["read_directly"]
 
-_READINGS: Final = (read_code_meaning, read_contact, read_attendance, read_offer, read_exempted, read_labelled)
+_READINGS: Final = (
+    read_code_meaning,
+    read_contact,
+    read_attendance,
+    read_postponed,
+    read_offer,
+    read_exempted,
+    read_labelled,
+)
 
 
 def read_directly(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any]:
