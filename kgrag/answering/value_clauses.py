@@ -148,7 +148,8 @@ _PERIODS = (
 )
 """Years, quarters, and what something is counted or paid by, with the keys of what is named in several ways."""
 _HAS_NUMBER = late_regex(
-    r"\p{N}|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|(?:ein|zwei|drei|vier|fünf|sechs)(?:mal)?|sieben|acht"
+    r"\p{N}|\b(?:une?|eine?[nmr]?|one)\s+(?:jour|heure|semaine|mois|an|Tag|Stunde|Woche|Monat|Jahr|day|hour|week|month|year)\b"
+    r"|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|(?:ein|zwei|drei|vier|fünf|sechs)(?:mal)?|sieben|acht"
     r"|neun|zehn|deux|trois|quatre|cinq|sept|huit|neuf|dix)\b",
     flags=regex.I,
 )

@@ -10,6 +10,7 @@ SITE = "The site has 140 pitches, 35 of them with electricity and 4 for coaches.
 SUM = "Die Versicherungssumme für Gebäude A beträgt 4.200.000 EUR, für Gebäude B 1.850.000 EUR."
 PARKING = "Besucher parken bis zu drei Stunden kostenlos; danach kostet jede weitere Stunde 1,50 EUR."
 REMOTE = "Le télétravail est autorisé jusqu'à trois jours par semaine pour le personnel administratif et un jour par semaine pour le personnel de laboratoire."
+HALL = "La salle est ouverte deux jours par semaine pour les familles et un jour par semaine pour les studios."
 NOTICE = (
     "Une absence est annoncée à Mme Odile Perrin, téléphone 021 444 10 20, au moins dix jours ouvrables à l'avance."
 )
@@ -41,6 +42,8 @@ NOTICE = (
             ["un jour"],
         ),
         ("fr", "Combien de jours par semaine le personnel administratif peut-il télétravailler ?", REMOTE, ["trois"]),
+        ("fr", "Combien de jours par semaine la salle est-elle ouverte pour les studios ?", HALL, ["un jour"]),
+        ("fr", "Combien de jours par semaine la salle est-elle ouverte pour les familles ?", HALL, ["deux"]),
         ("fr", "Combien de temps à l'avance faut-il annoncer une absence ?", NOTICE, ["dix jours ouvrables"]),
         ("fr", "Quel est le montant de l'indemnité ?", "Une indemnité de CHF 60 par mois est versée.", ["CHF 60"]),
         (

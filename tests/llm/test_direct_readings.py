@@ -49,6 +49,9 @@ def test_a_certain_place_is_read(question, text, expected):
         ("de", "Wer vertritt Frau Petra Lohse?", "Tickets gibt Frau Petra Lohse aus.", "vertritt"),
         ("en", "How high is the rent of the store?", "The store must be booked five days in advance.", "rent"),
         ("en", "How high is the rent of the store?", "The rent of the store is 5 EUR.", ""),
+        ("en", "How much does the barrier cost?", "A lost barrier card costs 18 EUR.", "barrier"),
+        ("en", "How much does a barrier card cost?", "A lost barrier card costs 18 EUR.", ""),
+        ("en", "How much does the barrier cost?", "The barrier usually costs 18 EUR.", ""),
     ],
 )
 def test_the_word_that_alone_says_what_is_asked_is_needed(language, question, sentence, lacking):

@@ -25,6 +25,11 @@ _ATTRIBUTE = late_regex(
     r"\s*how\s+(?:high|much)\s+(?:is|was|are|were)\s+the\s+(?:\p{L}+\s){0,2}?(?P<noun>\p{L}+)(?=\s+(?:of|for|in|per|at)\b|\s*\?*\s*$)",
     flags=regex.IGNORECASE,
 )
+_COST_OF = late_regex(
+    r"\s*(?:how\s+much|what)\s+(?:does|do|did)\s+(?:an?|the)\s+(?:[\p{L}-]+\s)*?(?P<thing>[\p{L}-]{3,})\s+cost\b",
+    flags=regex.IGNORECASE,
+)
+_COSTS = r"\s+(?!\p{L}+ly\b|(?:also|still|now|only|then|itself|alone|today)\b)(?P<other>\p{Ll}{3,})\s+(?:costs?|is|are|was|were)\b"
 _OF_ANY_PRICE = frozenset(terms("price cost amount total sum charge fee rate"))
 
 
@@ -48,6 +53,15 @@ def _word_lacking(question: str, one: ProseSentence, language: str) -> str:
     found = _DOES_TO.fullmatch(question)
     if found and not set(terms(found["verb"], language)) & one.all_terms:
         return str(found["verb"])
+    if language == ENGLISH and (found := _COST_OF.match(question)) and _costs_other(found["thing"], question, one.text):
+        return str(found["thing"])
     found = _ATTRIBUTE.match(question) if language == ENGLISH else None
     noun = set(terms(found["noun"])) if found else set()
     return str(found["noun"]) if found and noun and not noun & (one.all_terms | _OF_ANY_PRICE) else ""
+
+
+def _costs_other(thing: str, question: str, text: str) -> bool:
+    """Return whether a text has the price of what a thing is only a part of the name of: a barrier card, no barrier."""
+    found = regex.search(rf"\b{regex.escape(thing)}s?{_COSTS}", text, regex.IGNORECASE)
+    said = set(terms(found["other"])) if found else set()
+    return bool(said) and said.isdisjoint(terms(question))
