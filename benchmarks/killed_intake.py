@@ -24,14 +24,14 @@ from kgrag.workers.shards import Job, Task
 from kgrag.workers.slot_pool import Runner
 from kgrag.workers.stages import Read
 
-__all__ = ["HashedWords", "main"]
+__all__ = ["HashedWords", "NotingWords", "announced_at", "main", "note", "watched"]
 
 _SECONDS_PER_TEXT = 0.002  # that embedding takes
 
 
 def main(folder: str, path: str, trace: str) -> None:
     """Take in a folder by two workers, and report each place that is reached."""
-    _note(trace, "starting")
+    note(trace, "starting")
     # the workers import this module too, and need none of this
     from kgrag import KnowledgeBase
     from kgrag.knowledge_base import document_sources
@@ -41,26 +41,28 @@ def main(folder: str, path: str, trace: str) -> None:
 
     ingestion._BATCH_DOCUMENTS = 10
     shard_source._FILES_PER_TASK = 2
-    with KnowledgeBase(path, settings=Settings(), embedder=_Noting(trace)) as kb:
-        _note(trace, "opened")
-        vars(kb.store)["publish"] = _announced(trace, kb.store.publish, "publishing", "published")
-        document_sources.note_folder = _announced(trace, document_sources.note_folder, "noting", "noted")
-        vars(kb)["_embed"] = _announced(trace, kb._embed, "embedding", "made")
-        kb.ingest(folder, runner=partial(_watched, trace))
-        _note(trace, "closing")
+    with KnowledgeBase(path, settings=Settings(), embedder=NotingWords(trace)) as kb:
+        note(trace, "opened")
+        vars(kb.store)["publish"] = announced_at(trace, kb.store.publish, "publishing", "published")
+        document_sources.note_folder = announced_at(trace, document_sources.note_folder, "noting", "noted")
+        vars(kb)["_embed"] = announced_at(trace, kb._embed, "embedding", "made")
+        kb.ingest(folder, runner=partial(watched, trace))
+        note(trace, "closing")
 
 
-def _announced(trace: str, work: Callable[..., Any], before: str, after: str) -> Callable[..., Any]:
+def announced_at(trace: str, work: Callable[..., Any], before: str, after: str) -> Callable[..., Any]:
+    """Return a function that reports a place before it works, and another behind it."""
+
     def announced(*arguments: Any, **named: Any) -> Any:
-        _note(trace, before)
+        note(trace, before)
         done = work(*arguments, **named)
-        _note(trace, after)
+        note(trace, after)
         return done
 
     return announced
 
 
-def _note(trace: str, *what: str) -> None:
+def note(trace: str, *what: str) -> None:
     """Add a line with the number of this process, in one step, so that lines of several processes do not mix."""
     file = os.open(trace, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
@@ -69,12 +71,12 @@ def _note(trace: str, *what: str) -> None:
         os.close(file)
 
 
-def _watched(trace: str, job: Job) -> Runner:
+def watched(trace: str, job: Job) -> Runner:
     """Return the runner of two processes, of a job that reports its stages."""
-    _note(trace, "working")
+    note(trace, "working")
     stages = {name: tuple(_NotingStage(trace, stage) for stage in some) for name, some in job.stages.items()}
-    assert job.read is not None
-    noting = _NotingJob(job.folder, job.version, stages, _NotingRead(job.read.whole_pages, trace), trace)
+    read = None if job.read is None else _NotingRead(job.read.whole_pages, trace)
+    noting = _NotingJob(job.folder, job.version, stages, read, trace)
     return runners.opened("process://2", noting)
 
 
@@ -84,11 +86,11 @@ class _NotingJob(Job):
 
     def __call__(self, task: Task) -> list[str]:
         left = Job.__call__(self, task)
-        _note(self.trace, "idle")
+        note(self.trace, "idle")
         return left
 
     def write(self, table: pa.Table) -> str:
-        _note(self.trace, "writing")
+        note(self.trace, "writing")
         return Job.write(self, table)
 
 
@@ -97,7 +99,7 @@ class _NotingRead(Read):
     trace: str = ""
 
     def __call__(self, files: pa.Table) -> Iterator[pa.Table]:
-        _note(self.trace, "Read")
+        note(self.trace, "Read")
         return Read.__call__(self, files)
 
 
@@ -107,7 +109,7 @@ class _NotingStage:
     stage: Callable[[pa.Table], pa.Table]
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        _note(self.trace, type(self.stage).__name__)
+        note(self.trace, type(self.stage).__name__)
         return self.stage(table)
 
 
@@ -126,15 +128,16 @@ class HashedWords:
         return rows
 
 
-class _Noting(HashedWords):
+class NotingWords(HashedWords):
     """Takes its time, as a model does, and reports what it embedded."""
 
     def __init__(self, trace: str) -> None:
         self.trace = trace
 
     def embed(self, texts: Sequence[str], kind: str) -> Vectors:
+        """Return what the others do, a while later."""
         time.sleep(_SECONDS_PER_TEXT * len(texts))
-        _note(self.trace, "embedded", *(hashlib.sha256(text.encode()).hexdigest() for text in texts))
+        note(self.trace, "embedded", *(hashlib.sha256(text.encode()).hexdigest() for text in texts))
         return super().embed(texts, kind)
 
 

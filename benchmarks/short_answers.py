@@ -4,7 +4,8 @@
 
 Every question is asked as ``kgrag ask`` asks it, by ``auto`` at k = 5 with the extractive model. A set is filled once
 and stays in FOLDER; data is read from ``KGRAG_DATA``. Columns: exact match and token F1 of the first short answer, as
-the benchmarks of these sets compute them; how many are answered; *wrong though given*, the share of all questions with
+the benchmarks of these sets compute them, where a gold of "N/A" (nothing is stated) is met by *unknown*, and a question
+without gold is left out; how many are answered; *wrong though given*, the share of all questions with
 an answer that has the gold in none of its short answers; ECE, the calibration error of ``confidence`` in ten bins; and
 what of it all the followed relations account for: how many questions they answer, and the share of these that is right.
 """
@@ -27,6 +28,7 @@ from kgrag.llm.extractive.chained_answers import SHARE_RIGHT
 from kgrag.model import Answer
 
 _BINS = 10
+_NOT_STATED = "N/A"
 
 
 def main() -> None:
@@ -55,7 +57,9 @@ def _row(name: str, asked: argparse.Namespace) -> str:
     with KnowledgeBase(asked.folder / f"{name}.kb", settings=Settings(), embedder=embedder) as kb:
         evidence_sets.fill(kb, dataset)
         kb.build("auto")
-        part = [one for at, one in enumerate(dataset.questions) if evidence_sets.part_of(at) == asked.part]
+        part = [
+            one for at, one in enumerate(dataset.questions) if one.answers and evidence_sets.part_of(at) == asked.part
+        ]
         questions = part[: asked.questions or None]
         start = time.perf_counter()
         answers = [kb.ask(question.text, k=5) for question in questions]
@@ -85,7 +89,7 @@ def _figures(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
 
 def _text(answer: Answer) -> str:
     """Return what counts as the answer, as ``kgrag eval`` takes it."""
-    return "" if answer.unknown else answer.values[0].text if answer.values else answer.text
+    return _NOT_STATED if answer.unknown else answer.values[0].text if answer.values else answer.text
 
 
 def _right(question: Question, answer: Answer) -> float:

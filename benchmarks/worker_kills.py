@@ -23,17 +23,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -41,16 +35,16 @@ import pyoxigraph as ox
 from pyarrow import parquet
 
 from benchmarks.killed_intake import HashedWords
+from benchmarks.killed_run import Found, KilledRun, State, compare
 from benchmarks.workers import graph_hashes, vectors_of
 from kgrag import KnowledgeBase
 from kgrag.errors import StorageFailed
 from kgrag.settings import Settings
 
-__all__ = ["Found", "Trace", "compare", "main"]
+__all__ = ["main"]
 
 _ROUNDS_PER_LIFE = 10
 _FILES, _CHANGED_FILES, _RECORDS_PER_FILE = 24, 12, 3
-_SECONDS_TO_END = 20.0
 _KINDS = ("worker", "driver", "loader")
 _PLACES = {
     "worker": ("starting", "Read", "Chunk", "Validate", "Embed", "writing", "idle"),
@@ -59,29 +53,6 @@ _PLACES = {
 }
 """What is killed -> where: the last that it reported."""
 _FAULTS = ("lose", "tear", "double", "pay")
-
-State = Mapping[str, object]
-
-
-@dataclass
-class Found:
-    """Counts behind the kills of one kind, and the places at which they happened."""
-
-    kills: int = 0
-    lost: int = 0
-    torn: int = 0
-    doubled: int = 0
-    left: int = 0
-    failed: int = 0
-    paid_twice: int = 0
-    embedded: int = 0
-    embedded_again: int = 0
-    places: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-
-    def faults(self) -> int:
-        """Return how much there is that must not be."""
-        return self.lost + self.torn + self.doubled + self.left + self.failed + self.paid_twice
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,44 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     if found[kind].kills < given.kills:
                         life.round(kind, places)
     for kind, each in found.items():
-        print(_line(kind, each), flush=True)
+        print(each.line(kind, "embeddings", "as their task died"), flush=True)
     return int(any(each.faults() for each in found.values()))
-
-
-def _line(kind: str, found: Found) -> str:
-    places = ", ".join(f"{place} {count}" for place, count in found.places.items())
-    return (
-        f"{kind}: {found.kills} kills ({places}), {found.seconds / max(found.kills, 1):.1f} s each: {found.lost} lost, "
-        f"{found.torn} torn, {found.doubled} doubled, {found.left} left, {found.failed} runs failed, "
-        f"{found.paid_twice} of {found.embedded} embeddings paid twice, {found.embedded_again} again as their task died"
-    )
-
-
-def compare(expected: State, there: State, found: Found) -> None:
-    """Count what is missing, what differs and what is there besides."""
-    found.lost += len(expected.keys() - there.keys())
-    found.doubled += len(there.keys() - expected.keys())
-    found.torn += sum(there[name] != each for name, each in expected.items() if name in there)
-
-
-# --- the process that kills -----------------------------------------------------------------------------------------
-
-
-@dataclass
-class Trace:
-    """What processes reported, in its order."""
-
-    path: Path
-    _read: int = 0
-
-    def new(self) -> list[tuple[int, str]]:
-        """Return what was reported since the last call: numbers of processes, each with a place or texts."""
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            file.seek(self._read)
-            whole = file.read().rpartition(b"\n")[0]
-            self._read += len(whole) + bool(whole)
-            return [(int(pid), what) for pid, _, what in (line.partition(" ") for line in whole.decode().splitlines())]
-        return []
 
 
 class _Life:
@@ -162,7 +97,8 @@ class _Life:
         after = _state(self._whole)
         kept, kills = set[str](), 0
         while True:
-            run = _Run(self._folder, self._path, self._trace, self._chance)
+            given = [str(self._folder), str(self._path)]
+            run = KilledRun("benchmarks.killed_intake", given, self._trace, self._chance)
             if kind == "worker":
                 died = [run.kill_worker(next(places)) for _ in range(2)]
             elif not kills or (kills == 1 and self._chance.random() < 0.5):
@@ -210,13 +146,13 @@ class _Life:
             content = "".join(f"{json.dumps(line)}\n" for line in lines)
             (self._folder / f"{number}.jsonl").write_text(content, encoding="utf-8")
 
-    def _count(self, died: Sequence[str], run: _Run, kept: set[str]) -> None:
+    def _count(self, died: Sequence[str], run: KilledRun, kept: set[str]) -> None:
         """Count kills, and what a run embedded: what tasks of earlier runs had left, and what the driver did itself."""
         self._found.kills += len(died)
         self._found.places.update(died)
-        self._found.embedded += len(run.embedded)
+        self._found.paid += len(run.embedded)
         self._found.paid_twice += sum(text in kept or not by_worker for by_worker, text in run.embedded)
-        self._found.embedded_again += len(run.embedded) - len(set(run.embedded))
+        self._found.paid_again += len(run.embedded) - len(set(run.embedded))
 
     def _do_wrong(self, kills: int) -> None:
         if self._fault and kills == 1 and (self._path / "store").exists():
@@ -232,100 +168,6 @@ class _Life:
         self._found.torn += sum(
             each not in (self._before.get(name), after.get(name)) for name, each in there.items() if name != catalogue
         )
-
-
-class _Run:
-    """An intake in a process of its own."""
-
-    def __init__(self, folder: Path, path: Path, trace: Path, chance: random.Random) -> None:
-        trace.unlink(missing_ok=True)
-        self._trace, self._chance = Trace(trace), chance
-        self._at: dict[int, str] = {}  # process -> the last place that it reported
-        self.embedded: list[tuple[bool, str]] = []  # whether a worker did it, and the SHA-256 of the text
-        places = [str(folder), str(path), str(trace)]
-        self._errors = trace.with_name("errors")
-        with self._errors.open("wb") as errors:
-            command = [sys.executable, "-m", "benchmarks.killed_intake", *places]
-            self._process = subprocess.Popen(command, stderr=errors)
-        self._workers: set[int] = set()
-
-    @property
-    def failed(self) -> bool:
-        """Whether the process ended with an error; what it said is printed."""
-        if self._process.returncode:
-            print(self._errors.read_text(encoding="utf-8", errors="replace"), file=sys.stderr)
-        return self._process.returncode != 0
-
-    def kill(self, place: str) -> str:
-        """Kill the process a while after it reported a place; return where it was, "" if it had ended by then."""
-        wanted = self._chance.choice((1, 1, 2, 3)) if place in ("publishing", "published") else 1
-        while wanted > 0 and self._process.poll() is None:
-            wanted -= sum(pid == self._process.pid and what == place for pid, what in self._follow())
-            time.sleep(0.002)
-        time.sleep(self._chance.uniform(0, 1.5 if place in ("starting", "working") else 0.03))
-        return self._killed(self._process.pid)
-
-    def kill_worker(self, place: str) -> str:
-        """Kill a worker a while after it reported a place; return where it was, "" if none did."""
-        skipped = self._chance.randrange(4) if place != "starting" else 0
-        while self._process.poll() is None:
-            reached = [pid for pid, what in self._follow() if pid in self._workers and what == place]
-            fresh = sorted(self._workers - self._at.keys())
-            if place == "starting" and fresh:
-                time.sleep(self._chance.uniform(0, 1.0))
-                return self._killed(fresh[0])
-            if skipped < len(reached):
-                time.sleep(self._chance.uniform(0, 0.01))
-                return self._killed(reached[skipped])
-            skipped -= len(reached)
-            time.sleep(0.002)
-        return ""
-
-    def _killed(self, pid: int) -> str:
-        self._follow()
-        if self._process.poll() is not None or (pid != self._process.pid and pid not in _workers_of(self._process.pid)):
-            return ""
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-            if pid == self._process.pid:
-                self._process.wait()
-            self._follow()
-            return self._at.get(pid, "starting")
-        return ""
-
-    def _follow(self) -> list[tuple[int, str]]:
-        """Take in what was reported; return it but for the texts."""
-        self._workers |= set(_workers_of(self._process.pid))
-        places = []
-        for pid, what in self._trace.new():
-            if what.startswith("embedded "):
-                self.embedded += [(pid != self._process.pid, text) for text in what.split()[1:]]
-            else:
-                self._at[pid] = what
-                places.append((pid, what))
-        return places
-
-    def ended(self) -> int:
-        """Wait for the process; return how many of its workers are still there some time after it."""
-        self._process.wait()
-        latest = time.monotonic() + _SECONDS_TO_END
-        while (there := [pid for pid in self._workers if _is_worker(pid)]) and time.monotonic() < latest:
-            time.sleep(0.01)
-        self._follow()
-        return len(there)
-
-
-def _workers_of(process: int) -> list[int]:
-    with suppress(OSError):
-        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
-        return [int(pid) for pid in children if _is_worker(int(pid))]
-    return []
-
-
-def _is_worker(pid: int) -> bool:
-    with suppress(OSError):
-        return "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
-    return False
 
 
 def _shards(path: Path, pattern: str) -> list[Path]:

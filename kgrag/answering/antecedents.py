@@ -36,10 +36,14 @@ Alike = Callable[[str, Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question that can be understood alone, and what was answered; "" where nothing was."""
+    """A question that can be understood alone, what was answered, and the texts in which that was looked for.
+
+    ``answer`` is "" where there was none, and ``evidence`` () where it is not known.
+    """
 
     question: str
     answer: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 _MARKER: Final = late_regex(r"\s*\[\d+\]")
@@ -49,6 +53,10 @@ _OF_PERSONS: Final = late_regex(
     r"|teach|taught|write|wrote|born|die|died)\b"
 )
 """What a ship does not do."""
+_ASKS_FOR_PERSON: Final = late_regex(
+    r"who (?:is|was|are|were) (?:the |responsible )?(?:[\p{Ll}-]+ ){0,3}?(?:of|at|for|in) (?P<thing>[^?.,;]+?)[?. ]*$",
+    flags=regex.IGNORECASE,
+)
 _SAME_THING = 0.35
 """Cosine from which "the river" is taken for the Rhine."""
 
@@ -122,9 +130,19 @@ def _thing(before: Sequence[Exchange]) -> str:
         if asked and (new := _asked_for(asked, exchange)):
             noun, of, whole = asked.partition(" of ")
             return f"the {noun} {new}{of}{whole}" if of else new
-        if about := owner_in(subject(exchange.question)):
+        if about := _of_person(exchange.question) or owner_in(subject(exchange.question)):
             return about
     return ""
+
+
+def _of_person(question: str) -> str:
+    """Return what "who" has a part in, since "it" and "they" mean no one person; "" where no question is for one.
+
+    >>> _of_person("Who is the trainer of the fire wardens course?"), _of_person("Who is the contact at Voltis?")
+    ('the fire wardens course', 'Voltis')
+    """
+    asked = _ASKS_FOR_PERSON.match(question)
+    return asked["thing"] if asked and not is_value(asked["thing"]) else ""
 
 
 def _owner(question: str) -> str:

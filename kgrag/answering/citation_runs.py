@@ -6,12 +6,18 @@ sentences stay apart.
 
 Names alone ("Rye, Hill Zone") say nothing of each other. They are cited with their sentence; a row of a table with the
 header of its columns; and an item of a list with the line that introduces it, or a heading with the sentence below it.
+
+A model copies text with set line ends line by line, as it may not leave them out: "When there are five members or fewer
+for a week the". Such a quote, and a condition without what holds under it ("If the candidate is preemptable"), is cited
+with its sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import regex
 
 from kgrag.answering.evidence_pieces import SourceChunk
 from kgrag.answering.manual_entries import same_entry
@@ -27,6 +33,13 @@ _MAX_GAP = 250
 _MIN_WORDS_ALONE = 4
 _MAX_WORDS_OF_A_TERM = 8
 _SENTENCE_ENDS = (".", "!", "?", "…")
+_MAX_SENTENCE = 500
+"""Characters of a sentence that a line or a condition is cited with, at most."""
+_MIN_WRAPPED = 35
+"""Characters of a line that its sentence may go on behind, at least."""
+_CONDITION = late_regex(
+    r"\W*(?:if|when|whenever|unless|although|wenn|falls|sofern|sobald|si|lorsque|quand)\b", flags=regex.IGNORECASE
+)
 _BELOW_A_TERM = late_regex(r"\n(?:[ \t]*\n\s*|[ \t]{2,})(?=\S)")
 _MAX_RUN = 700
 """Characters of what citations are joined into, at most."""
@@ -46,6 +59,7 @@ def in_runs(
         sources: chunks by IRI; a citation of another chunk, or of a model's words, stays as it is.
         of_facts: chunks that facts are cited from, whose values are whole as they are: terms alone are fragments there.
     """
+    citations = [_with_its_sentence(one, sources[one.chunk]) if one.chunk in sources else one for one in citations]
     places = [one for one in dict.fromkeys(citations) if one.chunk in sources and not one.derived]
     runs: list[list[Citation]] = []
     for one in sorted(places, key=lambda one: (one.chunk, one.start)):
@@ -67,6 +81,29 @@ def in_runs(
     telling = [one for one in joined.values() if one.chunk not in of_facts]
     told = [each for one in whole for each in (_telling(one, sources[one.chunk]) if one in telling else [one])]
     return _in_reading_order([one for one in dict.fromkeys(told) if not any(_is_within(one, each) for each in told)])
+
+
+def _with_its_sentence(one: Citation, source: SourceChunk) -> Citation:
+    """Return a citation that is a line of a wrapped sentence, or a condition alone, as the whole of that sentence."""
+    start = one.start - source.span.start
+    end = start + len(one.quote)
+    around = [] if one.derived else [span for span in split(source.text) if span[0] < end and span[1] > start]
+    if not around or around[-1][1] - around[0][0] > _MAX_SENTENCE:
+        return one
+    first, last = around[0][0], around[-1][1]
+    begins, ends = _line(source.text, start), _line(source.text, end)
+    above = _line(source.text, max(begins[0] - 1, 0))
+    if first < start and not source.text[begins[0] : start].strip() and _is_wrapped(above):
+        start = first
+    is_cut = not source.text[end : ends[1]].strip() and _is_wrapped(ends)
+    if end < last and (is_cut or (start == first and _CONDITION.match(one.quote))):
+        end = last
+    return _at(one, source, (start, end))
+
+
+def _is_wrapped(line: tuple[int, int]) -> bool:
+    """Return whether a line is so long that its sentence may go on in the next: items of a list are short."""
+    return line[1] - line[0] >= _MIN_WRAPPED
 
 
 def _in_reading_order(citations: Sequence[Citation]) -> tuple[Citation, ...]:

@@ -19,6 +19,7 @@ from typing import Any
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
+from kgrag.answering.double_questions import values_of_halves, with_both_halves
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
@@ -126,6 +127,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         again = partial(_asked_again, question, model)
         found, evidence, completion = _looked_up(hits, evidence, completion, store, look_up, again)
         unknown = replace(unknown, hits=tuple(found))
+        completion = with_both_halves(question, completion, lambda half: _asked_again(half, model, evidence))
         judge = _Judge(question, evidence, store, on_sentence)
     sentences, failure = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
@@ -190,17 +192,23 @@ def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
 def _values(
     answer: Answer, sentences: Sequence[str], citations: Sequence[Citation], completion: Completion
 ) -> tuple[Value, ...]:
-    """Return the short answers; none of an answer that is probably not the one asked for, though it may have it."""
+    """Return the short answers; none is cut out of an answer that is probably not the one asked for."""
+    if stated := values_stated(completion, answer.question, sentences, citations):
+        return stated
     if answer.confidence is not None and answer.confidence < LEAST_CONFIDENCE:
         return ()
-    # a sentence may be too short to tell its language, and "Was" begins an English question as well
-    language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
     data = completion.data if isinstance(completion.data, Mapping) else {}
     if is_by_rules(completion.model) and data.get("values") == []:  # rules that know of none
         return ()
-    return values_stated(completion, answer.question, sentences, citations) or short_answers(
-        answer.question, sentences, citations, _headings_above(answer, citations), language
-    )
+    # a sentence may be too short to tell its language, and "Was" begins an English question as well
+    language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
+    around = _headings_above(answer, citations)
+
+    def cut(question: str, sentences: Sequence[str], citations: Sequence[Citation]) -> Sequence[Value]:
+        return short_answers(question, sentences, citations, around, language)
+
+    halved = values_of_halves(completion, sentences, citations, cut)
+    return tuple(cut(answer.question, sentences, citations)) if halved is None else halved
 
 
 def _headings_above(answer: Answer, citations: Sequence[Citation]) -> list[str]:

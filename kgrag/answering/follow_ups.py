@@ -19,8 +19,9 @@ import regex
 
 from kgrag.answering.antecedents import Alike, Exchange, antecedent, without_markers
 from kgrag.answering.counted_items import item_named, listed
+from kgrag.answering.evidence_counterparts import exchanged_by_tables
 from kgrag.answering.follow_ups_in_language import PRONOUN_LANGUAGES, is_whole, with_things
-from kgrag.answering.fragments_in_language import NOT_COMPLETED, completed, without_lead
+from kgrag.answering.fragments_in_language import NOT_COMPLETED, completed, thing_in, without_lead
 from kgrag.answering.question_parts import (
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -34,7 +35,7 @@ from kgrag.answering.question_parts import (
     subject,
     tokens,
 )
-from kgrag.languages import language_of
+from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import split
 
@@ -43,10 +44,16 @@ __all__ = ["Alike", "Exchange", "Resolved", "resolve"]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A question that can be understood alone; ``unresolved`` is why it may not be, "" where it can."""
+    """A question that can be understood alone; ``unresolved`` is why it may not be, "" where it can.
+
+    ``put_in`` are the words that were put into the question before, and ``is_guess`` whether only their form or their
+    nearness in meaning shows that they belong there.
+    """
 
     text: str
     unresolved: str = ""
+    put_in: str = ""
+    is_guess: bool = False
 
 
 _LEAD: Final = late_regex(r"^(?:(?:and|or|but|so|then)\b[ ,]*)?(?:(?:what|how) about\b[ ,]*)?", regex.IGNORECASE)
@@ -65,7 +72,8 @@ _CLAUSE: Final = late_regex(
 )
 _EMPTY_WORDS: Final = late_regex(
     r"\b(?:is|was) it (?:true|possible|necessary|allowed|advisable|worth|certain|likely|known|correct|better|best)\b"
-    r"|\b(?:does|did|will|would|can) it (?:take|matter|rain|snow)\b|\btime is it\b|\bit (?:takes|took)\b"
+    r"|\b(?:does|did|will|would|can) it (?:matter|rain|snow)\b|\btime is it\b"
+    r"|\b(?:(?:does|did|will|would|can) it take|it (?:takes|took))\b(?=.*\bto\b)"
     r"|\bit (?:is|was) (?:\w+ ){1,2}(?:to|that)\b|\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b",
     regex.IGNORECASE,
 )
@@ -123,6 +131,7 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
     if correction and (correction["said"] or _is_part(correction["meant"])):
         return _corrected(text, correction["meant"], before, alike)
     rest = _without_lead(text)
+    text, rest = _with_counted_noun(text, before[-1].question), _with_counted_noun(rest, before[-1].question)
     words = [token[0].casefold() for token in tokens(rest)]
     if words and _is_fragment(text, words):
         return _completed(text, rest, before, alike, is_led=rest != text)
@@ -131,9 +140,13 @@ def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None
 
 def _in_language(text: str, before: Sequence[Exchange]) -> Resolved:
     """Return a message of another language with its pronouns filled, as far as they are known."""
-    if (language := language_of(f"{before[-1].question} {text}")) in PRONOUN_LANGUAGES:
-        if made := completed(text, before[-1].question, language):
-            return Resolved(made)
+    last = before[-1]
+    if (language := language_of(f"{last.question} {text}")) in PRONOUN_LANGUAGES:
+        thing = thing_in(text, language)
+        if thing and (made := exchanged_by_tables(thing, last.question, last.evidence, language)):
+            return Resolved(made, put_in=thing)
+        if made := completed(text, last.question, language):
+            return Resolved(made, put_in=thing, is_guess=True)
         if is_whole(bare := without_lead(text, language), language):
             text = bare
         made, lacking = with_things(text, [before[-1].question, before[-1].answer], language)
@@ -144,6 +157,19 @@ def _in_language(text: str, before: Sequence[Exchange]) -> Resolved:
     if note := NOT_COMPLETED.get(language):
         return Resolved(f"{before[-1].question} {text}", note.format(text))
     return _joined(text, before, "the rules are for English, German and French")
+
+
+def _with_counted_noun(text: str, question: str) -> str:
+    """Return "how many can they carry over?" with the noun of the question before: "how many days can they …".
+
+    >>> _with_counted_noun("How many can they carry over?", "How many days of leave do trainees get?")
+    'How many days can they carry over?'
+    """
+    bare = regex.search(rf"\bhow many(?= (?:{'|'.join(AUXILIARIES)})\b)", text, regex.IGNORECASE)
+    counted = regex.match(r"how many (?P<noun>\p{L}+)", question, regex.IGNORECASE)
+    if bare is None or counted is None or counted["noun"].casefold() in FUNCTION_WORDS:
+        return text
+    return f"{text[: bare.end()]} {counted['noun']}{text[bare.end() :]}"
 
 
 def _without_lead(text: str) -> str:
@@ -193,12 +219,22 @@ def _completed(text: str, fragment: str, before: Sequence[Exchange], alike: Alik
     if not words or lacking:
         return _joined(text, before, f"what {lacking} means could not be found in the conversation")
     if _question_word(words) is not None:
-        made = _asked_otherwise(fragment, words, last)
-    elif words[0] in PREPOSITIONS:
-        made = _with_phrase(fragment, last.question, alike)
+        made, thing = _asked_otherwise(fragment, words, last), ""
+    elif item := _with_item(fragment, before):
+        made, thing = item, ""
     else:
-        made = _with_item(fragment, before) or _exchanged(fragment, last.question, alike, is_led=is_led)
-    return Resolved(made) if made else _joined(text, before, "the question before has no part like it")
+        is_phrase = words[0] in PREPOSITIONS
+        thing = fragment.partition(" ")[2] if is_phrase else fragment
+        if shown := exchanged_by_tables(thing, last.question, last.evidence, ENGLISH):
+            return Resolved(shown, put_in=thing)
+        made = (
+            _with_phrase(fragment, last.question, alike)
+            if is_phrase
+            else _exchanged(fragment, last.question, alike, is_led=is_led)
+        )
+    if not made:
+        return _joined(text, before, "the question before has no part like it")
+    return Resolved(made, put_in=thing, is_guess=form_of(thing) == "word")
 
 
 def _corrected(text: str, meant: str, before: Sequence[Exchange], alike: Alike | None) -> Resolved:
@@ -315,7 +351,8 @@ def _exchanged(fragment: str, question: str, alike: Alike | None, *, is_led: boo
     had_article = regex.search(r"\bthe $", question[:start], regex.IGNORECASE)
     if article and had_article:
         start = had_article.start()
-    return f"{question[:start]}{(article or '').lower()}{bare}{question[end:]}"
+    owned = "’s" if regex.search(r"['’]s$", question[:end]) and not regex.search(r"['’]s$", bare) else ""
+    return f"{question[:start]}{(article or '').lower()}{bare}{owned}{question[end:]}"
 
 
 def _is_question_start(span: tuple[str, int, int], question: str) -> bool:

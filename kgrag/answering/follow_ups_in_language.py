@@ -22,10 +22,14 @@ __all__ = ["PRONOUN_LANGUAGES", "is_whole", "with_things"]
 
 
 class _Thing(NamedTuple):
-    """A noun phrase without its article, and the genders that it may have: m, f, n, and p for several."""
+    """A noun phrase without its article, and the genders that it may have: m, f, n, and p for several.
+
+    ``is_name`` is a name of its own, which has no article in French.
+    """
 
     words: str
     genders: str
+    is_name: bool = False
 
 
 _GERMAN_ARTICLES: Final = MappingProxyType(
@@ -102,6 +106,10 @@ _ASKED_THING: Final = late_regex(
     flags=regex.IGNORECASE,
 )
 """What a question asks for ("Welche Leistung hat sie?") is not what its pronoun means."""
+_ASKED_PLACE: Final = late_regex(r"^(?:[Uu]nd\s+)?\p{L}+\s+welche[mnrs]?\s+(?:\p{Ll}+e[nrsm]?\s+)?\p{Lu}[\p{L}-]*")
+"""Where something is ("In welchem Zimmer sitzt sie?") is not what is spoken of."""
+_NAMED_OWNER: Final = late_regex(r"\s+(?:von|de|d['’])\s*(?P<owner>\p{Lu}.*)")
+"""A name without an article behind a noun: that of whom the noun is."""
 _ASKS: Final = late_regex(
     r"(?:\p{L}{2,4}\s+)?(?:w(?:er|en|em|essen|as|ann|o\p{L}*|ie\p{L}*|arum|eshalb|elche[mnrs]?)"
     r"|qui|quoi|quand|où|comment|combien|pourquoi|quel(?:le)?s?|que)\b",
@@ -135,6 +143,8 @@ def with_things(message: str, texts: Sequence[str], language: str) -> tuple[str,
         ahead = _ASKED_THING.sub("", message[: found.start()])
         if any(_fits(thing, genders) for thing in _things(ahead, language)):
             continue
+        if language == "fr" and found["verb"] and any(own["own"] for own in pronoun.finditer(ahead)):
+            continue  # "sa décision est-elle": the pronoun repeats the subject
         thing = next((one for text in texts if (one := _thing_of(text, genders, language))), None)
         if thing is None:
             lacking.append(found["word"] or found[0])
@@ -173,9 +183,15 @@ def _fits(thing: _Thing, genders: str) -> bool:
 
 
 def _thing_of(text: str, genders: str, language: str) -> _Thing | None:
-    """Return the first thing of a text that has one of some genders; an attribute that has a value comes last."""
+    """Return the first thing of a text that has one of some genders; an attribute of something named comes last."""
+    text = _ASKED_PLACE.sub("", text)
     fitting = [one for one in _things(text, language) if _fits(one, genders)]
-    return min(fitting, key=lambda one: is_measure(one.words.split()[0]), default=None)
+
+    def is_attribute(one: _Thing) -> bool:
+        behind = _NAMED_OWNER.match(text, text.find(one.words) + len(one.words)) if one.words in text else None
+        return behind is not None or is_measure(one.words.split()[0])
+
+    return min(fitting, key=is_attribute, default=None)
 
 
 def _things(text: str, language: str) -> Iterator[_Thing]:
@@ -209,6 +225,8 @@ def _genders_of_der(ahead: str) -> str:
 def _french_things(text: str) -> Iterator[_Thing]:
     for found in _FRENCH_THING.finditer(text, overlapped=True):
         article = found["article"].strip().casefold()
+        if owner := _NAMED_OWNER.fullmatch(found["name"]):
+            yield _Thing(owner["owner"], "mf", is_name=True)
         name = "" if is_measure(found["noun"]) else found["name"]
         yield _Thing(f"{found['noun']}{name}", _FRENCH_ARTICLES[article])
 
@@ -238,6 +256,8 @@ def _in_french(found: regex.Match[str], thing: _Thing) -> str:
 
 
 def _with_article(thing: _Thing, gender: str) -> str:
+    if thing.is_name:
+        return thing.words
     articles: Mapping[str, str] = {"m": "le", "f": "la", "p": "les"}
     if gender != "p" and _VOWEL.match(thing.words):
         return f"l’{thing.words}"
@@ -251,4 +271,5 @@ def _of(named: str) -> str:
     ('du mixeur', 'de la pompe')
     """
     article, _, rest = named.partition(" ")
-    return {"le": f"du {rest}", "les": f"des {rest}"}.get(article, f"de {named}")
+    elided = f"d’{named}" if named[:1].isupper() and _VOWEL.match(named) else f"de {named}"
+    return {"le": f"du {rest}", "les": f"des {rest}"}.get(article, elided)

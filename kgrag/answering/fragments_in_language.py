@@ -16,7 +16,7 @@ import regex
 from kgrag.late_patterns import late_regex
 from kgrag.text.sentences import word_set
 
-__all__ = ["NOT_COMPLETED", "completed", "without_lead"]
+__all__ = ["NOT_COMPLETED", "completed", "thing_in", "without_lead"]
 
 NOT_COMPLETED: Final = MappingProxyType(
     {
@@ -28,7 +28,7 @@ NOT_COMPLETED: Final = MappingProxyType(
 _LEADS: Final = MappingProxyType(
     {
         "de": late_regex(
-            r"(?:(?:und|oder|aber)(?:\s+(?:was|wie)\s+ist)?(?:\s+mit)?|(?:was|wie)\s+ist\s+mit)\s+",
+            r"(?:(?:und|oder|aber)(?:\s+(?:was|wie)\s+ist(?:\s+mit)?)?|(?:was|wie)\s+ist\s+mit)\s+",
             flags=regex.IGNORECASE,
         ),
         "fr": late_regex(r"(?:et|ou|mais)\s+(?:qu['’]en\s+est-il\s+)?(?:alors\s+)?", flags=regex.IGNORECASE),
@@ -78,6 +78,11 @@ _VERBS: Final = MappingProxyType(
 )
 """Words of a whole question: a fragment has none."""
 _YEAR: Final = late_regex(r"(?<![\p{L}\p{N}])(?:1[5-9]|20)\p{N}{2}(?![\p{L}\p{N}])")
+_WEEKDAY: Final = late_regex(
+    r"(?:le|les|ce|chaque)\s+(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|week-end)s?(?:\s+(?:matin|soir|midi))?",
+    flags=regex.IGNORECASE,
+)
+"""When something is, without a preposition; German has one ("am Sonntag") or an adverb ("sonntags")."""
 _OF_YEARS: Final = late_regex(r"(?:jahr(?:e[ns]?)?|ann?[ée]*e?s?)$", flags=regex.IGNORECASE)
 _NAME: Final = r"(?:\s+(?:\p{Lu}|\p{N})[\p{L}\p{N}.-]*(?<!\.))*"
 _GERMAN_NOUN: Final = rf"(?:\p{{Ll}}+e[nrsm]?\s+){{0,2}}(?:\p{{Lu}}|\p{{N}})[\p{{L}}\p{{M}}\p{{N}}-]*{_NAME}"
@@ -116,6 +121,28 @@ def without_lead(message: str, language: str) -> str:
     return bare[:1].upper() + bare[1:]
 
 
+def thing_in(message: str, language: str) -> str:
+    """Return what a fragment names, without its preposition; "" for a whole question, an adverb or a year.
+
+    >>> thing_in("Und für externe Firmen?", "de"), thing_in("Et l'entrée ?", "fr"), thing_in("Und samstags?", "de")
+    ('externe Firmen', "l'entrée", '')
+    """
+    words, is_led = _fragment(message, language)
+    first, _, rest = words.partition(" ")
+    if first.casefold() in _PREPOSITIONS[language]:
+        return "" if _YEAR.search(rest) else rest
+    is_time = _YEAR.search(words) or _WEEKDAY.fullmatch(words) or first.casefold() in _ADVERBS[language]
+    return "" if not is_led or is_time else words
+
+
+def _fragment(message: str, language: str) -> tuple[str, bool]:
+    """Return the words of a fragment without "und", and whether it had that; "" for a whole question."""
+    lead = _LEADS[language].match(message)
+    words = (message[lead.end() :] if lead else message).rstrip(" ?!.")
+    is_whole = _VERBS[language].search(words) or _OWN[language].fullmatch(words)
+    return ("" if is_whole or len(words.split()) > _LONGEST else words), lead is not None
+
+
 def completed(message: str, question: str, language: str) -> str:
     """Return the question before with a fragment in the place of what is like it; "" for no fragment or no such part.
 
@@ -126,17 +153,15 @@ def completed(message: str, question: str, language: str) -> str:
     >>> completed("Wer hat es geschrieben?", "Wie schwer ist die HS 350?", "de")
     ''
     """
-    lead = _LEADS[language].match(message)
-    words = (message[lead.end() :] if lead else message).rstrip(" ?!.")
+    words, is_led = _fragment(message, language)
     parts = words.split()
-    is_whole = _VERBS[language].search(words) or _OWN[language].fullmatch(words)
-    if not parts or len(parts) > _LONGEST or is_whole:
+    if not parts:
         return ""
     first = parts[0].casefold()
     is_phrase = first in _PREPOSITIONS[language]
-    if not lead and not is_phrase:
+    if not is_led and not is_phrase:
         return ""
-    if first in _ADVERBS[language] and len(parts) == 1:
+    if (first in _ADVERBS[language] and len(parts) == 1) or _WEEKDAY.fullmatch(words):
         return _at_end(question, words)
     if _YEAR.search(words) and (year := _YEAR.search(question)):
         return _with_year(question, words, year)
@@ -195,7 +220,7 @@ def _with_thing(question: str, words: str, language: str) -> str:
     if thing is None:
         return ""
     behind = r"(?<!^)(?<!\p{L})"
-    for article in (_ARTICLES[language], ""):
+    for article in (_ARTICLES[language], "") if thing["article"] or language == "fr" else ("", _ARTICLES[language]):
         begins = "" if article else r"(?=\p{Lu}|\p{N})"  # without its article an adjective looks like a verb
         if places := list(regex.finditer(rf"{behind}(?P<article>{article}){begins}(?P<noun>{noun})", question)):
             place = _likest(places, thing["noun"])

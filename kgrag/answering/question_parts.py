@@ -110,6 +110,8 @@ def subject(question: str) -> str:
     is_be = words[at][0].casefold() in _BE
     if run and _ends_in_verb([word[0] for word in run], is_be=is_be):
         run = run[:-1]
+    named = max((place for place, word in enumerate(run, 1) if form_of(word[0]) != "word"), default=0)
+    run = run[:named] if is_be and named else run  # what follows a name is said of it: "Is the Hill Zone accessible?"
     if not run:
         asked = _asked(words[:at])
         rest = question[words[at].end() :].strip().rstrip("?!. ")

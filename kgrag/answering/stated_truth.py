@@ -16,10 +16,13 @@ import regex
 
 from kgrag.answering.asked_clauses import asked_clause
 from kgrag.answering.denied_whole import denies_all
+from kgrag.answering.narrowed_groups import is_narrowed
 from kgrag.answering.opposite_words import in_words_of, outcome, times_allowed
 from kgrag.answering.unstated_matters import is_other_duty, is_unstated
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.attendance_lists import attended, is_attendance_list
+from kgrag.llm.extractive.designations import in_asked_marks, other_designation
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.rule_words import rule_terms
 from kgrag.text.sentences import word_set
@@ -151,6 +154,8 @@ _WORKS = _caseless(
     r"|available|benutzbar|nutzbar|verfügbar|funktioniert|in\s+(?:Betrieb|Kraft)|benutzt\s+werden|fonctionne(?:nt)?"
     r"|en\s+(?:service|marche)|utilisables?|utilisée?s?)\b(?:-t)?(?:-(?:ils?|elles?|on)\b)?"
 )
+_OTHER_SUBJECT = _caseless(r"\s*(?:(?:the|an?|der|die|das|eine?|la|les?|une?)\s+|l['’])\p{L}{3,}")
+"""A subject of its own, where only the heading is about what is asked: "Use and subletting: The hall may be used …"."""
 _SAYS_LITTLE = word_set("possibl use allow work support exist automat happen alway need")
 _CONTRARY = ("a", "un", "non", "in", "im", "dis")
 _HYPHENATED = late_regex(rf"(?<=\b(?:{'|'.join(_CONTRARY)}))-(?=\p{{L}})")
@@ -183,8 +188,8 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
     False
     """
     rules = _RULES.get(language)
-    if rules is None:
-        return None
+    if rules is None or is_attendance_list(sentence):
+        return attended(question, sentence) if rules else None
     if {*_OUT_OF.findall(sentence.lower())} != {*_OUT_OF.findall(question.lower())}:
         return False if _is_out_of_service(question, sentence, context, language) else None
     asked = set(terms(question, language)) - rule_terms(language)
@@ -195,12 +200,28 @@ def stated_truth(question: str, sentence: str, context: str = "", language: str 
             if asked <= stated | set(terms(in_words_of(question, sentence, language), language))
             else None
         )
-    if is_unstated(question, asked, sentence, language):
+    if _leaves_open(question, asked, sentence, language):
         return None
+    if other_designation(question, sentence, context, language):
+        return _of_another(question, sentence, context, language)
     agrees = times_allowed(question, sentence, language)
-    if not agrees:
-        return agrees
-    return _of_exceptions(question, in_words_of(question, sentence, language), context, language)
+    return _of_exceptions(question, in_words_of(question, sentence, language), context, language) if agrees else agrees
+
+
+def _leaves_open(question: str, asked: Collection[str], sentence: str, language: str) -> bool:
+    """Return whether a sentence is of a plan, another time, a smaller group, or a subject that nothing asks about."""
+    if is_unstated(question, asked, sentence, language) or is_narrowed(question, sentence, language):
+        return True
+    said = terms(in_words_of(question, sentence, language), language)
+    return _OTHER_SUBJECT.match(sentence) is not None and set(asked).isdisjoint(said)
+
+
+def _of_another(question: str, sentence: str, context: str, language: str) -> bool | None:
+    """Return False for building B where a sentence says something of building A only; None where others may be so."""
+    as_asked = in_asked_marks(question, sentence, language)
+    if as_asked == sentence or not _ONLY.search(sentence):
+        return None
+    return False if stated_truth(question, as_asked, context, language) else None
 
 
 def _of_exceptions(question: str, sentence: str, context: str, language: str) -> bool | None:

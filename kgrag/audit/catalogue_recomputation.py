@@ -20,7 +20,7 @@ from kgrag.audit.stated_content import StatedNode, differing, fault, unless_miss
 from kgrag.audit.step_input import Row
 from kgrag.late_patterns import late_re
 from kgrag.model import Term, plain
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, Names, local_name
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, SCHEMA_VERSION, Names, local_name
 
 __all__ = ["activity_rows", "catalogue_rows"]
 
@@ -192,6 +192,15 @@ def _document(source: str, names: Names) -> str:
     return name.rsplit("-", 2)[0] if source.startswith(f"{names.base}chunk/") else name
 
 
+def _names_model(activity: StatedNode, model: str) -> bool:
+    """Return whether an activity states a model by its identity, in its label where a service replied by another name.
+
+    A service calls a model by the version that it runs, which its identity, as settings name it, need not contain.
+    """
+    stated = activity.all(KG.model)
+    return not stated or model in stated or any(label.endswith(model) for label in activity.all(RDFS.label))
+
+
 def activity_rows(
     activities: Mapping[Term, StatedNode], entries: Mapping[Term, StatedNode], names: Names
 ) -> Iterator[Row]:
@@ -215,7 +224,7 @@ def activity_rows(
                 yield fault(activity, KG.method, f"is of another method than {plain(entry.iri)}")
             for parameters in entry.all(KG.parameters):
                 model = parameters.removeprefix("model=").partition(",")[0]
-                if parameters.startswith("model=") and activity.all(KG.model) not in ([], [model]):
+                if parameters.startswith("model=") and not _names_model(activity, model):
                     yield fault(activity, KG.model, f"is of another model than {plain(entry.iri)}", model)
             sources = {_document(source, names) for source in entry.all(PROV.wasDerivedFrom)}
             if entry.is_a(KG.PropositionGraph, KG.TripleGraph) and used and sources and used.isdisjoint(sources):

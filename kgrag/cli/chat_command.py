@@ -123,13 +123,13 @@ class _Said:
     def __init__(self, format_: JsonFormat) -> None:
         self._is_text = format_ is JsonFormat.TEXT
         self._sentences = 0
+        self._noted = ""
 
     def question(self, message: str, full: FullQuestion) -> None:
         """Print the full question where it differs, and why it could not be made."""
         if self._is_text and full.text != message:
             typer.echo(f"{in_language_of(full.text, 'asked as:')} {full.text}")
-        if self._is_text and full.unresolved:
-            typer.echo(f"note: {full.unresolved}")
+        self._note(full.unresolved)
 
     def sentence(self, sentence: AnswerSentence) -> None:
         """Print a sentence that is complete."""
@@ -145,7 +145,14 @@ class _Said:
             return
         if self._sentences:
             typer.echo("\n")
+        self._note(answer.unresolved)
         typer.echo(f"{answer_text(answer, explain=explain, is_said=self._sentences > 0)}\n")
+
+    def _note(self, unresolved: str) -> None:
+        """Print why a follow-up may not have been made full, once: some is known with its answer only."""
+        if self._is_text and unresolved and unresolved != self._noted:
+            typer.echo(f"note: {unresolved}")
+            self._noted = unresolved
 
 
 def _end(talk: Conversation, answered: int, problems: Sequence[KgragError]) -> None:

@@ -363,12 +363,36 @@ class KeptPlaces:
         for kept, places in reversed(list(self._places.items())):
             gone, come = kept - keys, keys - kept
             if len(gone) + len(come) < len(keys) // _KEYS_COMPARED_PER_KEY_FOUND:
-                return np.union1d(np.setdiff1d(places, find(gone)), find(come))
+                return _with_places(_without_places(places, find(gone)), find(come))
         return find(keys)
+
+    def moved(self, keys: Sequence[str], find: Callable[[Collection[str]], Places]) -> None:
+        """Add the places that some keys have now; whoever asks leaves out those that they had before."""
+        for kept, places in list(self._places.items()):
+            if own := kept.intersection(keys):
+                self._places[kept] = _with_places(places, find(own))
 
     def clear(self) -> None:
         """Forget them, since the keys have other places now."""
         self._places.clear()
+
+
+def _without_places(places: Places, gone: Places) -> Places:
+    """Return ascending places without some; both ascending, so that nothing is sorted for a few."""
+    return np.delete(places, np.searchsorted(places, gone[_are_among(places, gone)]))
+
+
+def _with_places(places: Places, come: Places) -> Places:
+    """Return ascending places with some more, each once; both ascending."""
+    new = come[~_are_among(places, come)]
+    return np.insert(places, np.searchsorted(places, new), new)
+
+
+def _are_among(places: Places, some: Places) -> npt.NDArray[np.bool_]:
+    at = np.searchsorted(places, some)
+    known: npt.NDArray[np.bool_] = at < len(places)
+    known[known] = places[at[known]] == some[known]
+    return known
 
 
 def packed(lines: Sequence[str]) -> npt.NDArray[np.uint8]:

@@ -84,7 +84,7 @@ class HnswIndex:
         self._lock = ReadWriteLock()
         self._graph: NeighbourGraph | None = None
         self._table = _opened(manifest, folder)
-        self._kept = KeptPlaces()
+        self._kept = KeptPlaces(lasting=True)
 
     @property
     def revision(self) -> int:
@@ -116,13 +116,12 @@ class HnswIndex:
         """
         rows = rows_for(iris, vectors, self._table.dimension)
         with self._lock.writing():
-            self._kept.clear()
             self._table.put(iris, rows)
+            self._kept.moved(iris, self._table.slots_of)
 
     def delete(self, iris: Collection[str]) -> None:
         """Drop keys; unknown ones are ignored."""
         with self._lock.writing():
-            self._kept.clear()
             for iri in iris:
                 self._table.drop(iri)
 
@@ -150,6 +149,8 @@ class HnswIndex:
         self._prepare()
         with self._lock.reading():
             slots = None if within is None else self._kept.of(within, self._table.slots_of)
+            if slots is not None:  # of keys that were replaced or dropped since the set was looked up
+                slots = slots[self._table.alive[slots]]
             if self._graph is not None and (slots is None or len(slots) > _MAX_KEYS_RANKED_EXACTLY):
                 slots = self._candidates(self._graph, target[0], k=k, slots=slots)
             return self._table.best(target[0], k, slots)
@@ -163,7 +164,6 @@ class HnswIndex:
             StorageFailed: the disk refused; the files of the last save are intact and nothing in memory is lost.
         """
         with self._lock.writing():
-            self._kept.clear()
             try:
                 self._save(revision)
             except OSError as error:
@@ -221,6 +221,8 @@ class HnswIndex:
     def _save(self, revision: int) -> None:
         dead = len(self._table) - self._table.live
         compact = dead > max(_MIN_DEAD_ROWS_TO_COMPACT, _MIN_DEAD_SHARE_TO_COMPACT * len(self._table))
+        if compact:
+            self._kept.clear()
         if self._folder is None or not self._writes:
             self._keep_in_memory(compact=compact)
         else:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgrag.answering import kept_conversations
-from kgrag.answering.conversation import FullQuestion, answer_in_turn
+from kgrag.answering.conversation import FullQuestion, answer_in_turn, said_without_search
 from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.knowledge_base.question_calls import QuestionCalls, answer_attributes
 from kgrag.model import Answer
 from kgrag.telemetry import spanned
@@ -86,7 +87,8 @@ class Conversation:
         full = within.full_question(question, self.answers)
         if on_question is not None:
             on_question(full)
-        return self.add(answer_in_turn(within.answered(full.text, **asked), question, full))
+        answer = said_without_search(full, asked.get("method", DEFAULT_METHOD)) or within.answered(full.text, **asked)
+        return self.add(answer_in_turn(answer, question, full))
 
     def add(self, answer: Answer) -> Answer:
         """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""

@@ -20,6 +20,7 @@ from kgrag.answering.conversation import (
     answer_in_turn,
     full_question,
     likeness,
+    said_without_search,
     turns_of,
 )
 from kgrag.answering.evidence_budget import LEAST_SHARE, MOST_HITS, within_budget
@@ -209,7 +210,8 @@ class QuestionCalls(DocumentCalls):
         options |= {"evidence_tokens": evidence_tokens}
         within = self.affording(budget, question, history=history, **options)
         full = within.full_question(question, history)
-        answer = answer_in_turn(within.answered(full.text, **options, on_sentence=on_sentence), question, full)
+        answer = said_without_search(full, method) or within.answered(full.text, **options, on_sentence=on_sentence)
+        answer = answer_in_turn(answer, question, full)
         if keep:
             self.keep(answer)
         return answer

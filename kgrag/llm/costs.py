@@ -2,13 +2,15 @@
 
 A prompt costs its text and the JSON schema that goes with it, at four characters a token. How long its reply will be is
 declared in the prompt's header, as it was measured: ``reply 85 tokens``, or, for one that grows with an input, ``reply
-1.5 times text`` or ``reply 40 tokens per statement of text``; of several such lines the least counts. Lines ``reply 2
-times text where triples`` are parts of a reply, which are added up, each where that input is not empty. Repairs of
-replies off their schema are not foreseen. What the replies of a model were is learnt (``kgrag.llm.reply_lengths``).
+1.5 times text``; of several such lines the least counts. A run of white space counts as one character there: a manual
+page is a quarter indentation, and no reply repeats it. Lines ``reply 2 times text where triples`` are parts of a reply,
+which are added up, each where that input is not empty. Repairs of replies off their schema are not foreseen. What the
+replies of a model were is learnt (``kgrag.llm.reply_lengths``).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -26,23 +28,21 @@ from kgrag.model import Prompt, Usage
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "Price",
+    "declaration",
     "planned",
     "price_of",
     "read_prices",
     "rounded_money",
     "schema_tokens",
-    "statements",
 ]
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
+_MEASURE = "white space once"  # in which lengths of inputs are counted: part of what a header declares
 _REPLY = late_regex(
-    r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens(?:\s+per\s+statement\s+of\s+(?P<stated>\w+))?|times\s+(?P<input>\w+))"
-    r"(?:\s+where\s+(?P<where>\w+))?$",
+    r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))(?:\s+where\s+(?P<where>\w+))?$",
     flags=regex.MULTILINE,
 )
-_STATEMENT_END = late_regex(r"[.;:?!](?=\s|$)")
-_STATEMENTS_PER_COMMA = 0.5  # half of the commas part statements, the others are within one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,24 @@ def planned(prompt: Prompt) -> Usage:
     """Return what a prompt will cost about: one completion, its text and schema, and a reply as long as usual."""
     asked = math.ceil((len(prompt.text) + _schema_characters(prompt)) / CHARACTERS_PER_TOKEN)
     whole, parts = [], []
-    for number, name, stated, where in _replies(prompt.name):
-        texts = list(strings([prompt.variables.get(name or stated, "")]))
-        size = sum(map(statements, texts)) if stated else sum(map(len, texts)) / CHARACTERS_PER_TOKEN if name else 1
+    for number, name, where in _replies(prompt.name):
+        size = sum(map(_characters, strings([prompt.variables.get(name, "")]))) / CHARACTERS_PER_TOKEN if name else 1
         if not where:
             whole.append(number * size)
         else:
             parts.append(number * size if prompt.variables.get(where) else 0.0)
     lengths = [*whole, *([sum(parts)] if parts else [])]
-    return Usage(1, asked, round(min(lengths, default=_DEFAULT_REPLY_TOKENS)))
+    return Usage(1, asked, max(1, round(min(lengths, default=_DEFAULT_REPLY_TOKENS))))
+
+
+def declaration(name: str) -> str:
+    """Return what the output of ``planned`` goes by for prompts of a name, in few letters: another header has others.
+
+    >>> declaration("obqc/ask") == declaration("obqc/ask") != declaration("obqc/repair")
+    True
+    """
+    lines = (_MEASURE, *(f"{number} {size} {where}" for number, size, where in _replies(name)))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 def schema_tokens(prompt: Prompt) -> int:
@@ -100,31 +109,23 @@ def _schema_characters(prompt: Prompt) -> int:
     return 0 if prompt.schema is None else len(json.dumps(prompt.schema, ensure_ascii=False))
 
 
-def statements(text: str) -> float:
-    """Return about how many statements a text makes: what facts taken from it grow with, more than with its length.
-
-    >>> statements("Rye is sown in March, wheat in May. Oats are not."), statements("")
-    (2.5, 0.0)
-    """
-    ends = len(_STATEMENT_END.findall(text)) + _STATEMENTS_PER_COMMA * text.count(",")
-    return max(1.0, ends) if text.strip() else 0.0
+def _characters(text: str) -> int:
+    return len(" ".join(text.split()))
 
 
 @cache
-def _replies(name: str) -> tuple[tuple[float, str, str, str], ...]:
+def _replies(name: str) -> tuple[tuple[float, str, str], ...]:
     """Return what the header of a prompt declares of its reply.
 
     Returns:
-        For each line tokens or a factor, the input whose length it grows with, or that whose statements, and what it
-        needs; "" for none.
+        For each line tokens or a factor, the input whose length it grows with, and what it needs; "" for none.
     """
     try:
         header = prompting.header(name)
     except UnknownName:
         return ()
     return tuple(
-        (float(match["number"]), match["input"] or "", match["stated"] or "", match["where"] or "")
-        for match in _REPLY.finditer(header)
+        (float(match["number"]), match["input"] or "", match["where"] or "") for match in _REPLY.finditer(header)
     )
 
 

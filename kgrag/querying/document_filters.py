@@ -205,6 +205,8 @@ def _followed(wanted: DocumentFilter, known: Allowed, since: int, store: TripleS
         return None
     meeting = [_meeting(condition, store, changes.publications) for condition in wanted.conditions]
     new = set.intersection(*meeting).intersection(*wanted.within)
+    if not new and changes.removed.isdisjoint(known.documents) and changes.removed.isdisjoint(known.chunks):
+        return known  # whoever looked places of it up has them
     documents = (known.documents - changes.removed) | new
     return Allowed(documents, (known.chunks - changes.removed).union(_chunks(sorted(new), store)))
 

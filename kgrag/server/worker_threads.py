@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
-from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
+from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness, said_without_search
 from kgrag.capabilities import LeftToEvidence, OwnAnswer
 from kgrag.errors import ServiceError, ServiceUnavailable
 from kgrag.knowledge_base.question_calls import answer_attributes
@@ -247,6 +247,9 @@ class WorkerThreads:
         asked = {"history": history, "method": method, "k": k, "where": where}
         kb = self.alone(lambda: self.within_limit().affording(budget, question, **asked))
         full = self._full_question(question, history, kb)
+        if (reply := said_without_search(full, method)) is not None:
+            on_hits([])
+            return answer_in_turn(reply, question, full)
         self._embed(full.text)
 
         def own_answer() -> OwnAnswer:

@@ -332,8 +332,8 @@ def _size(text: str, window: Sequence[tuple[int, int]], most: int, tokens: int) 
     starts = [start for start, _ in window[: most + 1]]
     half, third = -(-most // 2), -(-most // 3)
     if size := _last(_ends(_PARAGRAPH, text, starts, half), starts, half):
-        together = (end for end in _ends(_PARAGRAPH, text, starts, third) if not _introduces(text, starts[0], end))
-        return _last(together, starts, third) or size
+        together = [end for end in _ends(_PARAGRAPH, text, starts, third) if not _introduces(text, starts[0], end)]
+        return _last(_outermost(text, together), starts, third) or size
     # A few tokens beyond the last border help to distinguish an abbreviation from the end of a sentence.
     first, last = window[0][0], window[min(most + 3, len(window) - 1)][1]
     sentence_starts = (first + start for start, _ in sentences.split(text[first:last]))
@@ -364,14 +364,27 @@ def _ends(pause: re.Pattern[str], text: str, starts: Sequence[int], least: int) 
     return (match.end() for match in pause.finditer(text, starts[least - 1], starts[-1]))
 
 
+def _outermost(text: str, positions: Sequence[int]) -> list[int]:
+    """Return the positions whose lines are indented least: a chunk begins with an entry rather than within one."""
+    indents = [_indent(text, position) for position in positions]
+    return [position for position, indent in zip(positions, indents, strict=True) if indent == min(indents)]
+
+
+def _indent(text: str, position: int) -> int:
+    """Return how many characters stand before one in its line."""
+    return position - text.rfind("\n", 0, position) - 1
+
+
 def _introduces(text: str, start: int, position: int) -> bool:
     """Return whether the paragraph that ends at a position is a line that introduces the one there.
 
-    It is short, ends like no sentence, and what follows is longer than it and not another such line: items of a list
-    do not introduce each other.
+    It is short, ends like no sentence, is not indented more than what follows, and that is longer than it and not
+    another such line: items of a list do not introduce each other.
     """
     before = _LEAD_IN.search(text, max(start, position - 2 * _MAX_LEAD_IN_CHARACTERS), position)
     if before is None or len(before["line"]) > _MAX_LEAD_IN_CHARACTERS or _ENDED.search(before["line"]):
+        return False
+    if _indent(text, before.start("line")) > _indent(text, position):
         return False
     following = text[position : position + _MAX_LEAD_IN_CHARACTERS + 1].split("\n", maxsplit=1)[0]
     return len(following) > len(before["line"].rstrip()) or bool(_ENDED.search(following))

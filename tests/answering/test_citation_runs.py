@@ -74,3 +74,22 @@ def test_names_alone_are_cited_with_what_says_something_of_them(quote: str, expe
     found = in_runs([Citation(quote, "urn:d", "urn:c", start, start + len(quote))], {"urn:c": source})
     assert [one.quote for one in found] == expected
     assert all(LINES[one.start : one.end] == one.quote for one in found)
+
+
+WRAPPED = "When there are five keepers or fewer for\na week, the warden may name new keepers until\nthere are six. Rain is rare.\n"
+
+
+@pytest.mark.parametrize(
+    ("quoted", "cited"),
+    [
+        (["When there are five keepers or fewer for", "there are six."], [WRAPPED[: WRAPPED.index(" Rain")]]),
+        (["When there are five keepers"], [WRAPPED[: WRAPPED.index(" Rain")]]),
+        (["the warden may name new keepers"], ["the warden may name new keepers"]),
+        (["Rain is rare."], ["Rain is rare."]),
+    ],
+)
+def test_lines_of_a_wrapped_sentence_and_conditions_are_cited_with_it(quoted: list[str], cited: list[str]) -> None:
+    source = SourceChunk(WRAPPED, Span("urn:c", "urn:d", 0, len(WRAPPED)))
+    places = [(WRAPPED.index(quote), quote) for quote in quoted]
+    citations = [Citation(quote, "urn:d", "urn:c", at, at + len(quote)) for at, quote in places]
+    assert [one.quote for one in in_runs(citations, {"urn:c": source}, of_facts=["urn:c"])] == cited

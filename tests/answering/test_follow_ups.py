@@ -143,3 +143,28 @@ def test_a_new_place_replaces_the_old_one_behind_another_preposition() -> None:
 def test_a_date_is_no_person() -> None:
     before = [Exchange("How fast is the Skylark?", "The Skylark will sail from 1 October 2025 at 22 knots. [1]")]
     assert resolve("When was she built?", before).text == "When was the Skylark built?"
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "full"),
+    [
+        (
+            "Who is the trainer of the fire wardens course?",
+            "When does it take place?",
+            "When does the fire wardens course take place?",
+        ),
+        ("Who is the contact at Voltis?", "When does their contract end?", "When does Voltis’s contract end?"),
+        ("When does Voltis’s contract end?", "And Norvent?", "When does Norvent’s contract end?"),
+        ("How much does the river test cost?", "How long does it take?", "How long does the river test take?"),
+        ("Is the Seminar Room West accessible?", "Does it have a phone?", "Does the Seminar Room West have a phone?"),
+        (
+            "How many days do trainees get?",
+            "And how many can they carry over?",
+            "How many days can trainees carry over?",
+        ),
+        ("Who teaches coxing?", "How long does it take to learn?", "How long does it take to learn?"),
+    ],
+)
+def test_it_is_no_person_and_a_possessive_stays_one(question: str, message: str, full: str) -> None:
+    resolved = resolve(message, [Exchange(question, "75.")])
+    assert (resolved.text, resolved.unresolved) == (full, "")

@@ -21,6 +21,30 @@ CASES = [
         "Est-ce que la pompe P9 est en stock ?",
     ),
     ("Qui est le trésorier ?", "M. Hugo Lambert.", "Quel âge a-t-il ?", "Quel âge le trésorier a-t-il ?"),
+    (
+        "Wie lautet die Telefonnummer von Sabine Keller?",
+        "0761 5550-118.",
+        "Wer ist ihr Stellvertreter?",
+        "Wer ist ihr Stellvertreter (Sabine Keller)?",
+    ),
+    (
+        "In welchem Zimmer sitzt Lena Moos?",
+        "In Zimmer 12.",
+        "Wer ist ihre Stellvertreterin?",
+        "Wer ist ihre Stellvertreterin (Lena Moos)?",
+    ),
+    (
+        "Où est le bureau d'Odile Brun ?",
+        "Au premier étage.",
+        "Quel est son numéro ?",
+        "Quel est le numéro d’Odile Brun ?",
+    ),
+    (
+        "Qui dirige la médiation ?",
+        "M. Luc Fontaine.",
+        "Sa décision est-elle définitive ?",
+        "La décision de la médiation est-elle définitive ?",
+    ),
 ]
 
 

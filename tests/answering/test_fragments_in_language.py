@@ -16,6 +16,13 @@ CASES = [
     ("Wie hoch war der Umsatz in Bonn im Jahr 2023?", "Und in Köln?", "Wie hoch war der Umsatz in Köln im Jahr 2023?"),
     ("Was kostet der Mixer Dora?", "Und sein Gewicht?", "Was ist sein Gewicht (Mixer Dora)?"),
     ("Wann beginnt der Vertrag?", "Und wann endet er?", "Wann endet der Vertrag?"),
+    ("Wie hoch ist die Gebühr für Erwachsene?", "Und Studierende?", "Wie hoch ist die Gebühr für Studierende?"),
+    (
+        "Wann findet die Lesung mit Clara Holm statt?",
+        "Und mit Jonas Reed?",
+        "Wann findet die Lesung mit Jonas Reed statt?",
+    ),
+    ("À quelle heure ferme la piscine ?", "Et le dimanche ?", "À quelle heure ferme la piscine le dimanche ?"),
     (
         "Quelle est la cotisation d'un membre actif en 2024 ?",
         "Et en 2023 ?",

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag.errors import StorageFailed
-from kgrag.index.array_files import Iris, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import Iris, KeptPlaces, packed, read_arrays, unpacked, write_arrays
 
 NAMES = st.text(st.characters(exclude_characters="\x00\n", exclude_categories=["Cs"]), max_size=6)
 
@@ -20,6 +20,18 @@ def test_iris_are_given_back_and_found_by_their_place(names, others):
     assert iris.known_places(set(others)).tolist() == [place for place, iri in enumerate(held) if iri in others]
     many = frozenset([*held[:1], *(f"urn:other/{number}" for number in range(100))])
     assert iris.known_places(many).tolist() == list(range(len(held[:1])))
+
+
+NUMBERS = st.frozensets(st.integers(0, 40), max_size=6)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6))
+def test_places_of_a_set_that_changed_a_little_are_those_of_a_set_looked_up_anew(changes):
+    iris = Iris.of([f"urn:{number:02}" for number in range(0, 40, 2)])
+    kept, keys = KeptPlaces(lasting=True), frozenset(f"urn:{number:02}" for number in range(100))
+    for gone, come in changes:
+        keys = keys - {f"urn:{number:02}" for number in gone} | {f"urn:{number:02}" for number in come}
+        assert kept.of(keys, iris.known_places).tolist() == iris.known_places(keys).tolist()
 
 
 @given(st.lists(NAMES))

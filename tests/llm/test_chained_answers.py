@@ -59,6 +59,7 @@ def ask(question, *titles, looked_up=False):
         ("Which film came out later, Rain Over Bath or Dry Season?", "Rain Over Bath", "", 2),
         ("Which magazine was published first, Dry Season or The Gleaner?", "The Gleaner", "", 2),
         ("Which band was formed first, Wold or Oxlip?", "Oxlip", "", 2),
+        ("Which band was formed first Wold or Oxlip?", "Oxlip", "", 2),
         ("Who lived longer, Mira Solen or Odo Fahr?", "Odo Fahr", "", 2),
         ("Do both films Rain over Bath and Dry Season have directors from the same country?", "no", "false", 4),
     ],

@@ -37,6 +37,7 @@ def ask(question, *titles, texts=None):
         ("Which genus has more species, Oxlipia or Woldia?", "Woldia"),
         ("Which genus contains fewer species, Oxlipia or Woldia?", "Oxlipia"),
         ("Which building is taller, Leeds Tower or York Spire?", "Leeds Tower"),
+        ("Which building is taller York Spire or Leeds Tower?", "Leeds Tower"),
         ("Which musician was educated in Leeds, Odo Fahr or Mira Solen?", "Mira Solen"),
         ("Which musician is from Germany, Odo Fahr or Mira Solen?", "Odo Fahr"),
         ("Is Bai or Xing, Jiang a county-level city?", "Xing, Jiang"),

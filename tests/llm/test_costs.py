@@ -43,26 +43,36 @@ def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declar
     )
     expected = planned(facts)
     assert expected.input_tokens == -(-(len(facts.text) + len(json.dumps(facts.schema))) // 4)
-    assert expected.output_tokens == 1050
+    assert expected.output_tokens == 1000
     assert planned(prompting.render("sire_rag/summary", texts=["word " * 4000])).output_tokens == 235
     assert planned(prompting.render("sire_rag/summary", texts=["word " * 40])).output_tokens == 50
     assert planned(Prompt("no/such", "What?")) == Usage(1, 2, 100)
 
 
 def test_a_reply_in_parts_is_as_long_as_the_parts_that_are_asked_for() -> None:
-    paragraphs = [{"number": 1, "text": "Rye is sown in March, wheat in May. Oats are not: why? Nobody knows."}]
-    asked = {"ontology": "class a", "triples": True, "paragraphs": paragraphs}
+    asked = {"ontology": "class a", "triples": True, "paragraphs": [{"number": 1, "text": "x" * 400}]}
     lengths = [
         planned(Prompt("poly_rag/facts", "", asked | less)).output_tokens
         for less in ({}, {"ontology": ""}, {"triples": False})
     ]
-    assert lengths == [round(4.5 * 81), round(4.5 * 40), round(4.5 * 41)]
+    assert lengths == [470, 210, 260]
 
 
-def test_a_query_grows_with_its_question_to_an_end() -> None:
+@pytest.mark.parametrize("name", ["og_rag/map", "poly_rag/facts", "sire_rag/facts"])
+def test_an_indented_page_is_planned_to_have_no_more_replies_than_the_same_page_as_running_text(name: str) -> None:
+    running = "accept_timeout The timeout, in seconds, for a remote client. Default: 60"
+    page = "       accept_timeout\n              The timeout, in seconds,\n              for a remote client.\n\n"
+    page += "              Default: 60"
+    inputs = ({"text": text, "paragraphs": [text], "ontology": "x", "triples": True} for text in (running, page))
+    lengths = [planned(Prompt(name, "", each)).output_tokens for each in inputs]
+    assert lengths[0] == lengths[1] >= 30
+    assert planned(Prompt(name, "", {"text": " ", "paragraphs": [" "]})).output_tokens == 1
+
+
+@pytest.mark.parametrize(("name", "lengths"), [("obqc/ask", [60, 120, 250]), ("answering/answer", [59, 118, 200])])
+def test_a_query_and_an_answer_grow_with_their_question_to_an_end(name: str, lengths: list[int]) -> None:
     questions = ("x" * 40, "x" * 80, "x" * 4000)
-    lengths = [planned(Prompt("obqc/ask", "", {"question": one})).output_tokens for one in questions]
-    assert lengths == [60, 120, 250]
+    assert [planned(Prompt(name, "", {"question": one})).output_tokens for one in questions] == lengths
 
 
 def test_a_plan_of_an_answer_asks_nobody_and_counts_what_asking_costs() -> None:

@@ -231,3 +231,20 @@ def test_a_line_of_a_list_in_two_columns_begins_with_its_term():
 def test_a_line_that_only_names_a_manual_page_answers_nothing_else():
     page = "Manual pages:\n\nferryd.conf(5) - Configuration File of the ferry"
     assert ask("Which command is an alias for interface in ferryd.conf?", piece(page))["unknown"]
+
+
+MODES = "softfold\n    Keeps long lines of the log whole and shows the rest of each below it.\n"
+
+
+@pytest.mark.parametrize("kind", ["setting", "feature", "mode", "relation"])
+def test_what_is_asked_for_by_its_kind_is_named_with_its_explanation(kind):
+    reply = ask(f"Which {kind} keeps the long lines of the log whole?", piece(MODES))
+    assert texts(reply) == ["softfold: Keeps long lines of the log whole and shows the rest of each below it."]
+
+
+@pytest.mark.parametrize("label", ["Are there limits?", "0 or 1", "1, 2"])
+def test_a_question_or_the_values_above_a_sentence_are_no_name_for_it(label):
+    page = f"{label}\n\nThe ferry takes at most 40 cars on its lower deck.\n"
+    assert texts(ask("Which deck takes 40 cars of the ferry?", piece(page))) == [
+        "The ferry takes at most 40 cars on its lower deck."
+    ]

@@ -263,6 +263,15 @@ def test_with_rewrite_each_chunk_is_rewritten_before_its_facts_are_asked_for() -
     assert model.prompts[1].variables["paragraphs"][0]["text"] == "Ann Lee sang in Bath."
 
 
+def test_a_service_that_calls_its_model_by_a_version_leaves_nothing_for_a_doctor() -> None:
+    said = {"facts": [{"paragraph": 1, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee"]}]}
+    model = ScriptedModel({"sire_rag/facts": Completion(json.dumps(said), said, model="scripted-2026-11")})
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.add_many([Document(text="Ann Lee sang in Bath.", id="a")])
+        kb.build("sire_rag")
+        assert [finding.message for finding in kb.doctor() if finding.fault] == []
+
+
 def test_the_prompts_for_facts_have_at_most_five_tokens_for_each_token_of_a_text() -> None:
     nothing = [{"paragraph": number, "fact": "", "entities": []} for number in range(1, 20)]
     model = ScriptedModel({"sire_rag/facts": json.dumps({"facts": nothing})})

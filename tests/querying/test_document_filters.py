@@ -214,6 +214,16 @@ def test_a_filter_follows_the_store() -> None:
             assert len(kb.allowed("tenant=a").documents) == size
 
 
+def test_what_a_filter_lets_through_is_the_same_set_where_nothing_of_it_came_or_went() -> None:
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        kb.add_many([Document(f"Report {tenant}.", id=tenant, metadata={"tenant": tenant}) for tenant in "ab"])
+        before = kb.allowed("tenant=a")
+        kb.add(Document("Report c.", id="c", metadata={"tenant": "b"}))
+        assert kb.allowed("tenant=a") is before
+        kb.add(Document("Report d.", id="d", metadata={"tenant": "a"}))
+        assert len(kb.allowed("tenant=a").documents) == 2
+
+
 EDIT = """
     PREFIX kg: <https://w3id.org/kgrag/ns#> PREFIX kgm: <https://w3id.org/kgrag/metadata/>
     PREFIX dcterms: <http://purl.org/dc/terms/>

@@ -332,3 +332,16 @@ def test_what_says_something_with_a_value_has_more_than_its_bare_sentence() -> N
     at = long.index("four")
     assert [long[slice(*place)] for place in statements_around(long, at, at + 4)] == ["The default is four."]
     assert statements_around("three", 0, 5) == [(0, 5)]
+
+
+def test_a_chunk_of_a_manual_page_begins_with_an_entry_and_not_with_the_end_of_one() -> None:
+    names = [f"{word}_enable" for word in ("anon", "ascii", "async", "chown", "chroot", "deny", "dual", "force")]
+    entries = [
+        f"       {name}\n              If set, {name} takes effect.\n\n              Default: NO\n" for name in names
+    ]
+    pieces = chunk(Document("OPTIONS\n       Each is set alone.\n\n" + "\n".join(entries)), tokens=40)
+    assert len(pieces) > 2
+    assert [piece.text.split()[0] for piece in pieces[1:]] == [
+        n for n in names if any(p.text.startswith(n) for p in pieces)
+    ]
+    assert all(piece.text.endswith("Default: NO") for piece in pieces[1:])

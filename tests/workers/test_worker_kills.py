@@ -1,8 +1,17 @@
-"""The benchmark that kills workers counts what is wrong, and does not take half a line of a trace for one."""
+"""The benchmarks that kill workers count what is wrong, and do not take half a line of a trace for one."""
 
 from pathlib import Path
 
-from benchmarks.worker_kills import Found, Trace, compare
+import pytest
+
+from benchmarks.killed_build import built
+from benchmarks.killed_intake import HashedWords
+from benchmarks.killed_run import Found, Trace, compare
+from benchmarks.scripted_service import serving
+from kgrag import KnowledgeBase
+from kgrag.model import Document
+from kgrag.resources import folder
+from kgrag.settings import Settings
 
 
 def test_what_is_missing_what_differs_and_what_is_too_much_are_counted() -> None:
@@ -22,3 +31,26 @@ def test_a_trace_is_read_line_by_line(tmp_path: Path) -> None:
         file.write(b" off\n")
     assert trace.new() == [(7, "Cut off")]
     assert trace.new() == []
+
+
+def test_counts_are_there_for_the_next_piece(tmp_path: Path) -> None:
+    found = Found(kills=2, torn=1)
+    found.places["idle"] += 2
+    found.keep(tmp_path / "worker.json")
+    assert Found.read(tmp_path / "worker.json") == found
+    assert Found.read(tmp_path / "none.json") == Found()
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"), [("og_rag", "HyperedgeGraph"), ("poly_rag", "TripleGraph"), ("sire_rag", "PropositionGraph")]
+)
+def test_the_scripted_service_says_what_a_build_can_use(method: str, kind: str, tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path / "kb", settings=Settings(), embedder=HashedWords()) as kb:
+        kb.load(folder("ontologies") / "crops.ttl")
+        kb.add(Document("Barley 7 is sown in May. Barley 7 is stored in hall2.", title="Note", id="7"))
+    with serving() as service:
+        built(str(tmp_path / "kb"), method, service.url)
+    assert set(service.asked.values()) == {1}
+    with KnowledgeBase(tmp_path / "kb", settings=Settings(), embedder=HashedWords(), read_only=True) as kb:
+        assert kb.stats()["graphs"][kind] >= 1
+        assert [finding.message for finding in kb.doctor() if finding.fault] == []

@@ -85,7 +85,7 @@ _COMPARED = tuple(
     (
         late_regex(
             rf"(?P<head>(?:which|what|who|whose|between|of)\b.*?)\b(?:{pattern})(?: than the other)?"
-            rf"(?:\s*[,:]|\s+(?:out of|between|among|from))\s*(?P<options>.+)",
+            rf"(?:\s*[,:]|\s+(?:out of|between|among|from)|(?=\s+(?:the\s+)?(?-i:\p{{Lu}})))\s*(?P<options>.+)",
             regex.IGNORECASE,
         ),
         late_regex(rf"(?:was|were|is|are|did|has|have) (?P<options>.+?) (?:{pattern})", regex.IGNORECASE),

@@ -17,7 +17,6 @@ question. The best sentences of three pieces are named all the same, for a perso
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,12 +27,16 @@ from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
 from kgrag.llm.extractive.broken_words import unbroken
-from kgrag.llm.extractive.code_meanings import read_code_meaning
-from kgrag.llm.extractive.contact_values import read_contact
+from kgrag.llm.extractive.direct_readings import read_directly
+from kgrag.llm.extractive.document_editions import in_force
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
+from kgrag.llm.extractive.excepted_groups import with_exception
+from kgrag.llm.extractive.fact_values import fact_confidence, fact_values
+from kgrag.llm.extractive.footnotes import with_footnotes
 from kgrag.llm.extractive.kept_until import answered_by_end
-from kgrag.llm.extractive.measured_things import states_measure, with_measure_first
+from kgrag.llm.extractive.measured_things import states_asked, with_measure_first
+from kgrag.llm.extractive.other_things import other_thing
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -51,7 +54,6 @@ from kgrag.llm.extractive.sentence_ranking import (
     probability,
     ranked,
     stated_confidence,
-    veto_of,
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
@@ -65,6 +67,7 @@ from kgrag.llm.extractive.weak_answers import (
     is_rarely_right,
     probability_needed,
     subject_lacking,
+    why_vetoed,
 )
 from kgrag.text.sentences import words
 
@@ -83,19 +86,19 @@ _MAX_NEAREST = 3
 _MIN_SHARE_OF_BEST_FACT = 0.95
 _MAX_VALUES_LOOKED_FOR = 8
 """Of the best sentences, those in which a value is looked for that the best one lacks."""
-_FACT_CONFIDENCE = (-0.46, 2.24)
-"""A constant, and the weight of the share of the question that the facts of an answer cover: a logistic regression on
-187 answers from facts to the development questions about soybean, 78 of 100 of which had a value of the gold fact."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 
 _NAME = late_regex(r"\p{Lu}[\p{L}\p{M}'’-]+")
 _RankedPart = tuple[WeighedQuestion, Sequence[RankedSentence]]
 _ASKS_FOR_A_TERM = late_regex(
-    r"\s*(?:(?:which|what)\s+(?:\p{L}+\s+)?(?:option|flag|switch|setting|parameter|directive|function|method|class|command|"
-    r"variable|keyword|key|word|line|field|attribute|signal)\b|how\s+(?:do|does|can|could|should)\b|how\s+to\b)",
+    r"\s*(?:(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|happens)\b)"
+    r"\p{L}|how\s+(?:do|does|can|could|should|to)\b)",
     flags=regex.IGNORECASE,
 )
+"""Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
+_NO_NAME = late_regex(r".*\?|\p{N}+(?:\s*(?:[,/-]|or|and|to)\s*\p{N}+)+", flags=regex.DOTALL)
+"""A label that names nothing: a question, and the values that a setting may have ("0 or 1")."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -117,16 +120,17 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     # the patterns of relations take time to compile, which only questions need
     from kgrag.llm.extractive.chained_answers import read_chain
     from kgrag.llm.extractive.compared_names import PairReading, read_pair
+    from kgrag.llm.extractive.described_names import DescriptionReading, read_description
     from kgrag.llm.extractive.study_findings import read_findings
 
     pieces, asked = variables["evidence"], str(variables["question"])
-    texts = [_evidence_text(piece) for piece in pieces]
+    texts = in_force(asked, [_evidence_text(piece) for piece in pieces])
     if any(piece.get("in_order") for piece in pieces):  # whole tables, to which nothing but their rows is asked
         return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts)
+    found = found or read_directly(asked, texts)
     of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
@@ -137,7 +141,11 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         found = found if counts_stated(asked, found) else without_rows_of_others(asked, found, texts)
     if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
-    look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
+    is_chain = bool(reading.reply or reading.not_stated or reading.look_up)
+    is_open = bool(found.get("unknown")) and not is_chain and not any(map(is_fact, texts))
+    described = read_description(asked, texts) if is_open else DescriptionReading({})
+    found = with_footnotes(with_exception(asked, dict(described.reply) or found, texts), texts)
+    look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up, *described.look_up)))
     return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
 
@@ -181,10 +189,12 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
             return _unknown(asked, rows, f"{NOT_NAMED} {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
             return (
-                _answered_by_words(question, chosen) if _covers_enough(question, chosen) else _unknown(asked, rows, "")
+                _answered_by_words(asked, question, chosen)
+                if _covers_enough(question, chosen)
+                else _unknown(asked, rows, "")
             )
     if not rows:
-        return _unknown(asked, rows, _why_vetoed(asked, texts))
+        return _unknown(asked, rows, why_vetoed(asked, texts))
     named = names_by_piece(asked, texts)
     first = with_measure_first(asked, with_value_first(asked, rows, named))
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
@@ -212,7 +222,7 @@ def _by_probability(
     ``ranked_for`` ranks the sentences for a part of the question.
     """
     confidence = round(probability(question, rows), 3)
-    several, is_measured = several_asked(asked), states_measure(asked, rows[0].sentence.text)
+    several, is_measured = several_asked(asked), states_asked(asked, rows[0].sentence)
     if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
         return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
@@ -320,7 +330,8 @@ def _found_of(chosen: Sequence[Candidate]) -> frozenset[str]:
 def _measure_lacking(asked: str, one: ProseSentence) -> str:
     """Return the dimension, unit, counted or priced thing that a sentence lacks, with what stands above it."""
     found = one.all_terms
-    return measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    lacking = measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    return lacking or other_thing(asked, one, ENGLISH)
 
 
 def _with_label(one: ProseSentence) -> str:
@@ -336,7 +347,8 @@ def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[
 
 def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
     before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
-    return owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    lacking = owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    return lacking or other_thing(asked, one, language)
 
 
 def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
@@ -374,13 +386,13 @@ def _answered(chosen: Sequence[Candidate]) -> dict[str, Any]:
     return {"unknown": False, "sentences": rows}
 
 
-def _answered_by_words(question: WeighedQuestion, chosen: Sequence[Candidate]) -> dict[str, Any]:
-    """Return an answer that words alone were compared for; with a confidence where it begins with a fact."""
+def _answered_by_words(asked: str, question: WeighedQuestion, chosen: Sequence[Candidate]) -> dict[str, Any]:
+    """Return an answer that words alone were compared for; with confidence and values where it begins with a fact."""
     if not chosen[0].is_fact:
         return _answered(chosen)
-    constant, slope = _FACT_CONFIDENCE
-    covered = question.coverage(frozenset().union(*(candidate.found for candidate in chosen)))
-    return _answered(chosen) | {"confidence": round(1 / (1 + math.exp(-(constant + slope * covered))), 3)}
+    values = fact_values(asked, chosen)
+    confidence = fact_confidence(question.coverage(_found_of(chosen)), values)
+    return _answered(chosen) | {"confidence": confidence} | ({"values": values} if values else {})
 
 
 def _unknown(asked: str, rows: Sequence[RankedSentence], reason: str) -> dict[str, Any]:
@@ -393,12 +405,6 @@ def _unknown(asked: str, rows: Sequence[RankedSentence], reason: str) -> dict[st
     nearest = [{"evidence": number, "quote": quote} for number, quote in best.items()][:_MAX_NEAREST]
     extra = {"reason": reason, "nearest": nearest}
     return {"unknown": True, "sentences": []} | {name: value for name, value in extra.items() if value}
-
-
-def _why_vetoed(asked: str, texts: Sequence[EvidenceText]) -> str:
-    words = veto_of(asked).exact
-    nowhere = [word for word in words if all(word in veto_of(asked).lacking(text) for text in texts)]
-    return f"The evidence does not mention {' and '.join(nowhere or words)}." if texts and words else ""
 
 
 def _covers_enough(question: WeighedQuestion, chosen: Sequence[Candidate]) -> bool:
@@ -463,7 +469,8 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        if one.labelled and (term_asked or question.coverage(one.about) > 0):
+        is_term = term_asked and not _NO_NAME.fullmatch(one.label.strip())
+        if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
         for shown in one.items if items and one.items else filter(None, (one.shown,)):

@@ -34,6 +34,7 @@ _MAX_SUBJECT_WORDS = 25
 
 _PLACEHOLDERS = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "not available", "not specified", "-"})
 _NAMING_WORDS = frozenset({"label", "name", "title"})
+_NAMES_IT = 1
 _UNLABELLED_WORDS = frozenset({"has", "have", "are", "is", "list"})
 _MAX_NEAR_WORDS = 4
 _KEY = late_regex(r"(?=[^:;\n]{1,161}: )[\p{L}\p{N}_](?:[^:;\n().!?]|\([^()\n]*\)|[.!?](?!\s))*: ")
@@ -149,7 +150,7 @@ def fact_candidates(question: WeighedQuestion, facts: Sequence[FactLine]) -> Ite
         if any(pair.is_placeholder for pair in asked):
             min_coverage = max(min_coverage, _SAME_SUBJECT_SHARE * coverage)
         elif asked:
-            yield _fact_candidate(fact, coverage, about, asked)
+            yield _fact_candidate(question, fact, coverage, about, asked)
 
 
 def _is_about(question: WeighedQuestion, pair: _KeyValue) -> bool:
@@ -165,7 +166,7 @@ def _is_about(question: WeighedQuestion, pair: _KeyValue) -> bool:
 
 
 def _asked_pairs(question: WeighedQuestion, pairs: Sequence[_KeyValue], about: Sequence[_KeyValue]) -> list[_KeyValue]:
-    """Return the pairs that the question asks for, in the order of the fact; placeholders only when they fit best."""
+    """Return the pairs that the question asks for, the best fit first; placeholders only when they fit best."""
     known = frozenset().union(*(pair.value_terms for pair in about))
     fits = {pair: fit for pair in pairs if (fit := _fit(question, pair, known)) > 0}
     best = max(fits.values(), default=0.0)
@@ -175,7 +176,9 @@ def _asked_pairs(question: WeighedQuestion, pairs: Sequence[_KeyValue], about: S
     stating = [pair for pair in ranked if not pair.is_placeholder]
     if ranked and max((fits[pair] for pair in stating), default=0.0) < _MIN_SHARE_OF_PLACEHOLDER * best:
         return ranked[:1]
-    return [pair for pair in pairs if pair in stating[:_MAX_PAIRS]]
+    of_asked = [pair for pair in fits if not pair.is_placeholder and _order(question, pair) <= (0, _NAMES_IT)]
+    first = max(of_asked, key=fits.__getitem__, default=None)
+    return list(dict.fromkeys([*([first] if first else []), *stating]))[:_MAX_PAIRS]
 
 
 def _fit(question: WeighedQuestion, pair: _KeyValue, known: frozenset[str]) -> float:
@@ -190,7 +193,7 @@ def _fit(question: WeighedQuestion, pair: _KeyValue, known: frozenset[str]) -> f
 
 
 def _fact_candidate(
-    fact: FactLine, coverage: float, about: Sequence[_KeyValue], asked: Sequence[_KeyValue]
+    question: WeighedQuestion, fact: FactLine, coverage: float, about: Sequence[_KeyValue], asked: Sequence[_KeyValue]
 ) -> Candidate:
     named = []
     for pair in fact.pairs:
@@ -201,13 +204,27 @@ def _fact_candidate(
         if not pair.is_placeholder and (pair in about or names_owner):
             named.append(pair)
     subject = ", ".join(dict.fromkeys(pair.value for pair in named if len(pair.value.split()) <= _MAX_SUBJECT_WORDS))
-    values = "; ".join(f"{pair.label}: {pair.value}" for pair in asked)
+    shown = [pair for pair in fact.pairs if pair in asked]
+    values = "; ".join(f"{pair.label}: {pair.value}" for pair in shown)
     text = f"{subject} – {values}" if subject else values
-    chosen = [*named, *asked]
+    chosen = [*named, *shown]
     return Candidate(
         text=text if text.endswith((".", "!", "?")) else f"{text}.",
         quotes=tuple((fact.number, pair.quote) for pair in chosen),
         found=frozenset().union(*(pair.key_terms | pair.value_terms for pair in chosen)),
         score=coverage - 0.01 * fact.number,
         is_fact=True,
+        values=tuple((pair.key, pair.value) for pair in sorted(asked, key=lambda pair: _order(question, pair))),
     )
+
+
+def _order(question: WeighedQuestion, pair: _KeyValue) -> tuple[int, int]:
+    """Return where a pair comes among those asked for: by the word next to the question word, then by its attribute.
+
+    "Which pest" asks for the name of a pest, not for its symptoms; "which quantity of a pesticide" for a quantity.
+    """
+    place = next((at for at, term in enumerate(question.focus) if term in pair.near_terms), len(question.focus))
+    attribute = pair.key.split()[-1]
+    if set(name_terms(attribute)) <= set(question.focus):
+        return place, 0
+    return place, _NAMES_IT if not _NAMING_WORDS.isdisjoint(words_of(attribute).split()) else _NAMES_IT + 1

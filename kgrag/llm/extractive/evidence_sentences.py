@@ -37,7 +37,10 @@ _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _HEADING_LINE = late_regex(r"#+\s+([^\n]*)")
 _HEADING = late_regex(r"#+\s+(.*)", flags=regex.DOTALL)
 _MARK = late_regex(r"(?:[-*•‣◦▪·–—+:]|\(?\p{N}{1,3}[.)])\s+")
-_PRONOUN = late_regex(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
+_PRONOUN = late_regex(
+    r"(?:it|its|he|his|she|her|they|their|this|these|those|after\s+(?:that|this)|thereafter|afterwards)\b",
+    flags=regex.IGNORECASE,
+)
 _SENTENCE_END = late_regex(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
 _PAIR = late_regex(r"[^:\n]{1,60}:\s+\S")
 _QUESTION_LINE = late_regex(
@@ -80,7 +83,8 @@ class Candidate:
     """A possible sentence of the answer.
 
     ``found`` are the terms that it and its headings cover, ``score`` is comparable within one question, ``links`` are
-    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs.
+    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs, and ``values``
+    are the keys and values of the pairs asked for, the one that fits best first.
     """
 
     text: str
@@ -89,6 +93,7 @@ class Candidate:
     score: float
     links: frozenset[str] = frozenset()
     is_fact: bool = False
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

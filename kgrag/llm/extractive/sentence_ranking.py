@@ -21,7 +21,6 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
-from kgrag.llm.extractive.asked_measures import DIMENSIONS
 from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.document_names import documents_named, of_others, with_document_names
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
@@ -71,14 +70,13 @@ FEATURES = (
     "typed",
     "untyped",
     "rank",
-    "short",
     "opens",
     "cue",
     "defines",
     "cosine",
 )
-WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, -0.11, 0.73, 2.45, 3.0, 5.5)
-_WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 1.0, 0.0)
+WEIGHTS = (4.47, 2.62, 1.53, 1.24, 0.66, 1.1, 2.31, -1.61, -2.01, 0.73, 2.45, 3.0, 5.5)
+_WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, 0.4, 1.0, 1.0, 0.0)
 """Weights where no embedder is at hand."""
 CERTAINTY_WEIGHTS = (-5.56, 0.7, -0.04, -0.1, 0.18, 1.08, -0.77)
 _CONFIDENCE_WEIGHTS = (1.04, 0.75, -3.6)
@@ -88,7 +86,7 @@ _OF_A_VALUE = frozenset({"date", "name", "number", "person", "place", "text"})
 _ASKS_HOW = late_regex(r"(?:\p{L}+\s+)?how\b", flags=regex.IGNORECASE)  # also "For how long"
 _LEAST = 1e-6
 _MAX_SENTENCES_EMBEDDED = 64
-_FEW_WORDS = 3
+_LEAST_OF_A_PART = 3  # letters of the last part of an identifier that stands for the whole
 
 _IDENTIFIER = late_regex(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
@@ -151,11 +149,6 @@ _CUES = tuple(
             r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,5}(?:is|are)\b",
         ),
         (
-            r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
-            r"\b(?:new|added|changed|beginning|starting|introduced|available) (?:in|with)\b"
-            r"|\bsince\b|\bas of\b|\bor later\b",
-        ),
-        (
             r"\b(?:allowed|permitted|forbidden)\b",
             r"\b(?:must|may|shall|should|allowed|permitted|forbidden|prohibited)\b",
         ),
@@ -164,16 +157,10 @@ _CUES = tuple(
             r"^(?:what|which)\b.*\b(?:mean|do|does|is|specify|determine|for)\b.*$",
             r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
         ),
-        (r"\bdiffer(?:s|ences?)?\b", r"\bdifferences?\b|\bdiffers?\b|\bunlike\b|\bwhereas\b|\bin contrast\b"),
         (
             r"^(?:is|are|was|were|does|do)\b.*\b(?:on|off|enabled|disabled|true|false)\b",
             r"\b(?:is|are|on|off)\b.*\b(?:on|off|by default|enabled|disabled|true|false)\b",
         ),
-        (r"^what (?:is|are) (?:an? )", r"\bdefines?\b|\bmeans\b|\brefers? to\b|\b(?:is|are) an?\b"),
-        (r"\bborn\b|\bbirth\b", r"\bborn\b"),
-        (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
-        (r"\boccupation\b|\bprofession\b|\bjob\b", r"\b(?:is|was) (?:an?|the)\b"),
-        *DIMENSIONS,
     )
 )
 """Words of a question, and the words with which a text begins to answer such a one."""
@@ -231,7 +218,7 @@ def contains_exactly(text: str, word: str) -> bool:
     if word.isdecimal() and int(word) < len(NUMBER_WORDS):
         return _exactly(NUMBER_WORDS[int(word)]).search(text) is not None
     last = regex.split(r"[._]", word)[-1] if "." in word and not word[0].isdigit() else ""
-    return len(last) >= _FEW_WORDS and _exactly(last).search(text) is not None
+    return len(last) >= _LEAST_OF_A_PART and _exactly(last).search(text) is not None
 
 
 def _in_range(text: str, word: str) -> bool:
@@ -392,7 +379,6 @@ def features_of(
         float(has_type),
         float(typed is not None and not has_type),
         (one.number - 1) / 5,
-        float(len(own) < _FEW_WORDS),
         float(one.opens),
         float(any(asks.search(asked.text) and says.search(text) for asks, says in cues)),
         float(_defines(asked.text, one, language)),

@@ -45,22 +45,22 @@ FEATURES = (
 )
 """What is counted; all from 0 to 1."""
 WEIGHTS: tuple[tuple[float, float, float], ...] = (
-    (0.69, 0.0, -0.68),  # always
-    (-0.29, 0.38, -0.1),  # no effect
-    (-0.21, 0.27, -0.06),  # no effect, near
-    (0.08, -0.02, -0.05),  # effect
-    (0.23, -0.21, -0.02),  # effect, near
-    (0.18, -0.15, -0.03),  # small p
-    (-0.36, 0.33, 0.03),  # large p
-    (-0.15, -0.08, 0.22),  # hedged
-    (-0.18, 0.24, -0.05),  # denied, near
-    (0.01, 0.02, -0.03),  # nearest denies
-    (-0.08, 0.21, -0.13),  # does it
-    (0.06, 0.06, -0.12),  # has colon
-    (0.08, -0.16, 0.07),  # asks for a difference
-    (-0.11, -0.01, 0.11),  # asks for influence
-    (-0.25, 0.35, -0.11),  # asks for need
-    (0.23, -0.2, -0.03),  # asks for worth
+    (0.72, -0.07, -0.64),  # always
+    (-0.58, 0.84, -0.27),  # no effect
+    (-0.3, 0.43, -0.13),  # no effect, near
+    (0.08, 0.04, -0.12),  # effect
+    (0.36, -0.4, 0.04),  # effect, near
+    (0.31, -0.27, -0.04),  # small p
+    (-0.78, 0.69, 0.09),  # large p
+    (-0.35, -0.19, 0.55),  # hedged
+    (-0.25, 0.36, -0.11),  # denied, near
+    (0.11, -0.06, -0.05),  # nearest denies
+    (-0.07, 0.3, -0.23),  # does it
+    (0.07, 0.12, -0.19),  # has colon
+    (0.19, -0.39, 0.2),  # asks for a difference
+    (-0.15, -0.09, 0.24),  # asks for influence
+    (-0.35, 0.56, -0.21),  # asks for need
+    (0.31, -0.27, -0.04),  # asks for worth
 )
 """For each feature what it adds to each outcome."""
 

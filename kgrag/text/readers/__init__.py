@@ -1,9 +1,9 @@
 r"""Files into documents.
 
-==========================  ===========================================================================
+==========================  =====================================================================================
 suffix                      what becomes a document
-==========================  ===========================================================================
-.txt .text .rst             the file
+==========================  =====================================================================================
+.txt .text .rst             the file; of a manual page that ``man`` printed, sections and entries as sections
 .md .markdown               the file, headings as sections
 .html .htm .xhtml           the main text that a browser shows, headings as sections
 .pdf                        the text of all pages, pages as sections
@@ -17,7 +17,7 @@ suffix                      what becomes a document
 .jsonl .ndjson              a line each, the same
 .parquet                    a row each, the same; needs pyarrow
 .ipynb .msg .xls            what markitdown makes of them, headings as sections; needs markitdown
-==========================  ===========================================================================
+==========================  =====================================================================================
 
 These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
 

@@ -18,6 +18,7 @@ from kgrag.late_patterns import late_re, late_regex
 from kgrag.model import Document
 from kgrag.text import references
 from kgrag.text.metadata import typed
+from kgrag.text.readers import manual_pages
 from kgrag.text.readers.cut_words import CUT, whole_words
 from kgrag.text.readers.sources import Heading, Source, collapsed, label, link_target, sections
 
@@ -140,8 +141,11 @@ def _anchors(headings: Iterable[Heading]) -> tuple[tuple[int, str], ...]:
 def read_plain(source: Source) -> Iterator[Document]:
     """Yield the file, titled by its name; words that a typesetter's hyphen (U+2010) cuts at a line's end are whole.
 
+    Sections are those of a manual page as ``man`` prints it (``manual_pages``); other plain text has none.
+
     Raises:
         UnreadableDocument: no text.
     """
     (text,) = whole_words([_CUT_AT_LINE_END.sub(CUT, source.text())])
-    yield source.document(text, cites=references.entries(text))
+    headings = manual_pages.headings(text)
+    yield source.document(text, sections=sections(headings, len(text)), cites=references.entries(text))
