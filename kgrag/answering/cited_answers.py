@@ -19,6 +19,7 @@ from typing import Any
 from kgrag import prompting
 from kgrag.answering.citation_runs import in_runs
 from kgrag.answering.claim_words import completed
+from kgrag.answering.double_questions import values_of_halves, with_both_halves
 from kgrag.answering.evidence_pieces import EvidencePiece, SourceChunk, chunk_before, evidence_of
 from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
@@ -126,6 +127,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         again = partial(_asked_again, question, model)
         found, evidence, completion = _looked_up(hits, evidence, completion, store, look_up, again)
         unknown = replace(unknown, hits=tuple(found))
+        completion = with_both_halves(question, completion, lambda half: _asked_again(half, model, evidence))
         judge = _Judge(question, evidence, store, on_sentence)
     sentences, failure = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
@@ -200,7 +202,13 @@ def _values(
         return ()
     # a sentence may be too short to tell its language, and "Was" begins an English question as well
     language = language_to_answer_in(answer.question, [hit.text for hit in answer.hits])
-    return short_answers(answer.question, sentences, citations, _headings_above(answer, citations), language)
+    around = _headings_above(answer, citations)
+
+    def cut(question: str, sentences: Sequence[str], citations: Sequence[Citation]) -> Sequence[Value]:
+        return short_answers(question, sentences, citations, around, language)
+
+    halved = values_of_halves(completion, sentences, citations, cut)
+    return tuple(cut(answer.question, sentences, citations)) if halved is None else halved
 
 
 def _headings_above(answer: Answer, citations: Sequence[Citation]) -> list[str]:

@@ -12,8 +12,18 @@ from kgrag.languages import language_of
 from kgrag.llm.extractive.question_languages import language_to_answer_in, question_language
 from kgrag.model import Answer, Hit
 
-__all__ = ["NO_REPLY", "UNKNOWN", "in_language_of", "is_unknown_text", "reply_words", "unknown_answer"]
+__all__ = [
+    "LOW_CONFIDENCE",
+    "NO_REPLY",
+    "UNKNOWN",
+    "in_language_of",
+    "is_unknown_text",
+    "reply_words",
+    "unknown_answer",
+]
 
+LOW_CONFIDENCE = 0.5
+"""Below it an answer is rather wrong than right, and is shown as one."""
 UNKNOWN = "The evidence found does not carry an answer."
 NO_REPLY = "The reply of the language model could not be used, so there is no answer."
 
@@ -23,6 +33,8 @@ _GERMAN = MappingProxyType(
         "Answer": "Antwort",
         "No answer": "Keine Antwort",
         "confidence": "Sicherheit",
+        "low confidence": "geringe Sicherheit",
+        "Reason:": "Grund:",
         "Cited": "Zitiert",
         "Cited passages": "Zitierte Stellen",
         "Nearest passages": "Nächste Stellen",
@@ -42,6 +54,8 @@ _FRENCH = MappingProxyType(
         "Answer": "Réponse",
         "No answer": "Pas de réponse",
         "confidence": "confiance",
+        "low confidence": "confiance faible",
+        "Reason:": "Raison :",
         "Cited": "Cité",
         "Cited passages": "Passages cités",
         "Nearest passages": "Passages les plus proches",

@@ -99,6 +99,7 @@ _TITLED = late_regex(
     r"\b(?:Herrn?|Frau|M\.|Mme|Mlle|Monsieur|Madame|(?:Dr|Prof|Dipl)\.)(?:\s?(?:Dr|Prof|\p{Ll}{1,5})\.)*(?:-Ing\.)?\s+"
     r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+(?:von|van|zu|de|du|le))?(?:\s+\p{Lu}[\p{L}'’-]+)*)"
 )
+_TITLE = late_regex(r"^(?:Herrn?|Frau|Mme|Mlle|Monsieur|Madame)\s+")
 _NAMED = late_regex(r"(?<!^)(?<![.!?:]\s)(?P<name>(?<!\p{L}['’.-])\b\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)+)")
 _SAID = late_regex(r"(?:(?P<yes>ja|oui)|nein|non(?!\s+\p{L}))\b", flags=regex.IGNORECASE)
 
@@ -141,7 +142,7 @@ def _persons(question: str, sentence: str, language: str) -> list[str]:
     """Return the one person asked for: the name behind a title, or of French, whose nouns are small, any name."""
     patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
     for pattern in patterns:
-        names = [one for one in pattern.finditer(sentence) if one["name"] not in question]
+        names = [one for one in pattern.finditer(sentence) if _TITLE.sub("", one["name"]) not in question]
         if names:
             told = persons_asked(question, sentence, [one.span("name") for one in names], language)
             found = list(dict.fromkeys(one["name"] for one in names if one.span("name") in told))

@@ -119,16 +119,18 @@ def _figure(count: float) -> str:
 def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False) -> str:
     """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
 
-    Without an answer the nearest passages follow, with the best sentence of each between » and «. The text is left
-    out where it was printed while it was written (``is_said``); the short answer, known with the whole, is not. The
-    words around them are in the language of the question, where that is German or French.
+    Without an answer the reason and the nearest passages follow, with the best sentence of each between » and «. The
+    text is left out where it was printed while it was written (``is_said``); the short answer and the confidence, known
+    with the whole, are not. The words around them are in the language of the question, where that is German or French.
     """
     from kgrag.answering.reply_words import in_language_of
 
     short = ", ".join(value.shown for value in answer.values)
     said = partial(in_language_of, answer.question)
-    sure = "" if answer.confidence is None else f" ({said('confidence')} {answer.confidence:.2f})"
-    lines = [*([f"{short}{sure}", ""] if short else []), *([] if is_said else [answer.text, ""])]
+    sure = "" if answer.confidence is None or answer.unknown else _sure(answer.confidence, said)
+    lines = [*([f"{short} {sure}".rstrip(), ""] if short else []), *([] if is_said else [answer.text, ""])]
+    lines += [sure, ""] if sure and not short else []
+    lines += _reason_lines(answer, said)
     lines += [f"{said('Not in the evidence:')} {answer.not_stated}", ""] if answer.not_stated else []
     lines += [f"note: {answer.failure}", ""] if answer.failure else []
     if answer.nearest:
@@ -150,6 +152,19 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
         for hit in answer.hits:
             lines.append(f"  {hit.score:.3f}  {hit.kind}{_found_by(hit)}  {' '.join(hit.text.split())[:160]}")
     return "\n".join(lines).rstrip()
+
+
+def _sure(confidence: float, said: Callable[[str], str]) -> str:
+    from kgrag.answering.reply_words import LOW_CONFIDENCE
+
+    words = said("low confidence" if confidence < LOW_CONFIDENCE else "confidence")
+    return f"({words} {confidence:.2f})"
+
+
+def _reason_lines(answer: Answer, said: Callable[[str], str]) -> list[str]:
+    """Return why there is no answer on one line; none where nothing was noted, or the text says it."""
+    noted = [note for note in answer.explain if note not in (answer.unresolved, answer.text)]
+    return [f"{said('Reason:')} {noted[-1]}", ""] if answer.unknown and noted else []
 
 
 def _found_by(hit: Hit) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -95,6 +96,32 @@ def test_facets_say_which_documents_may_be_found(keeping: Inside) -> None:
     _, page = say(keeping, TEN_TURNS[0][0], **{"where.year": "2021"})
     assert "March" not in words(page, "turn")[0]
     assert select(page, "options", "//select[@name='where.year']/option[@selected]")[0].get("value") == "2021"
+
+
+def test_facets_are_fields_that_people_choose_by_each_once(tmp_path: Path) -> None:
+    def fields(number: int) -> dict[str, object]:
+        made = {"author": "openpyxl" if number % 2 else "Ann Lee", "created": f"2026-01-01T10:00:0{number % 2}Z"}
+        return {**made, "code": f"C{number}", "language": "en" if number else "de", "team": f"T{number % 2}"}
+
+    with KnowledgeBase(tmp_path / "kb", settings=SETTINGS, embedder=HashEmbedder()) as kb:
+        for number in range(5):
+            spoken = {"dcterms:language": "de" if number % 2 else "fr"} if number < 4 else {}
+            kb.add(Document(f"Text {number}.", str(number), metadata={**fields(number), **spoken}))
+        with served(kb) as running:
+            page = lxml.html.fromstring(running.client.get("/chat").text)
+    assert page.xpath("//select[starts-with(@name, 'where.')]/@name") == ["where.language", "where.team"]
+
+
+def test_a_turn_shows_its_short_answer_and_how_sure_it_is(keeping: Inside) -> None:
+    chat, page = say(keeping, "How long is the Amra?")
+    assert words(page, "short") == ["120 km"]
+    talk = keeping.kb.conversation(chat)
+    talk.add(replace(talk.answers[0], confidence=0.2))
+    kept = lxml.html.fromstring(keeping.client.get("/chat", params={"chat": chat}).text)
+    assert words(kept, "short")[-1] == "120 km"
+    with served(keeping.kb, rules=AccessRules(Keys(KEY), keep_chats=True)) as other:
+        kept = lxml.html.fromstring(other.client.get("/chat", params={"chat": chat}).text)
+    assert words(kept, "short") == ["low confidence 20 %"]
 
 
 def test_feedback_is_a_graph_that_a_measurement_reads(keeping: Inside) -> None:
@@ -196,3 +223,18 @@ def test_what_goes_wrong_stands_in_the_place_of_the_answer(tmp_path: Path) -> No
             assert words(lxml.html.fromstring(got), "notice") == ["The model does not answer. Try again later."]
             again: httpx.Response = running.client.get(address)
             assert words(lxml.html.fromstring(again.text), "said") == [QUESTION]
+
+
+def test_a_question_that_comes_too_early_is_kept_for_the_form(writing: tuple[Inside, Event]) -> None:
+    running, let = writing
+    address = running.client.post("/chat", data={"question": QUESTION, "method": "passages"}).headers["location"]
+    chat = httpx.URL(address).params["chat"]
+    for early in ("And lentil?", "And maize?", "And lentil?"):
+        assert running.client.post("/chat", data={"question": early, "chat": chat}).status_code == 303
+    let.set()
+    page = lxml.html.fromstring(running.client.get(address).text)
+    assert words(page, "said") == [QUESTION]
+    assert words(page, "notice", "//li") == ["And lentil?", "And maize?"]
+    assert page.xpath("//input[@id='question']/@value") == ["And lentil?"]
+    _, page = say(running, "And lentil?", chat, method="passages")
+    assert words(page, "notice", "//li") == ["And maize?"]

@@ -26,11 +26,8 @@ import regex
 from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
-from kgrag.llm.extractive.attendance_lists import read_attendance
 from kgrag.llm.extractive.broken_words import unbroken
-from kgrag.llm.extractive.code_meanings import read_code_meaning
-from kgrag.llm.extractive.contact_values import read_contact
-from kgrag.llm.extractive.designations import other_designation, says_only
+from kgrag.llm.extractive.direct_readings import read_directly
 from kgrag.llm.extractive.document_editions import in_force
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
@@ -39,7 +36,7 @@ from kgrag.llm.extractive.fact_values import fact_confidence, fact_values
 from kgrag.llm.extractive.footnotes import with_footnotes
 from kgrag.llm.extractive.kept_until import answered_by_end
 from kgrag.llm.extractive.measured_things import states_asked, with_measure_first
-from kgrag.llm.extractive.opposite_things import is_opposite
+from kgrag.llm.extractive.other_things import other_thing
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -62,7 +59,6 @@ from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.stated_counts import counts_stated
 from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
-from kgrag.llm.extractive.time_relations import other_time
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.llm.extractive.weak_answers import (
@@ -101,6 +97,8 @@ _ASKS_FOR_A_TERM = late_regex(
     flags=regex.IGNORECASE,
 )
 """Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
+_NO_NAME = late_regex(r".*\?|\p{N}+(?:\s*(?:[,/-]|or|and|to)\s*\p{N}+)+", flags=regex.DOTALL)
+"""A label that names nothing: a question, and the values that a setting may have ("0 or 1")."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -132,7 +130,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts) or read_attendance(asked, texts)
+    found = found or read_directly(asked, texts)
     of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
@@ -333,16 +331,7 @@ def _measure_lacking(asked: str, one: ProseSentence) -> str:
     """Return the dimension, unit, counted or priced thing that a sentence lacks, with what stands above it."""
     found = one.all_terms
     lacking = measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
-    return lacking or _other_thing(asked, one, ENGLISH)
-
-
-def _other_thing(asked: str, one: ProseSentence, language: str) -> str:
-    """Return what a question is about, where a sentence is of another of its kind, or of another time."""
-    before = one.before.text if one.before else ""
-    if asked_in(asked, language).kind == "boolean" and says_only(one.text):
-        return ""
-    said = other_designation(asked, one.text, one.label, language) or other_time(asked, one.text, before, language)
-    return said or ("the one asked for" if is_opposite(asked, (before, one.meaning)) else "")
+    return lacking or other_thing(asked, one, ENGLISH)
 
 
 def _with_label(one: ProseSentence) -> str:
@@ -359,7 +348,7 @@ def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[
 def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
     before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
     lacking = owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
-    return lacking or _other_thing(asked, one, language)
+    return lacking or other_thing(asked, one, language)
 
 
 def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
@@ -480,7 +469,7 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        is_term = term_asked and not one.label.rstrip().endswith("?")
+        is_term = term_asked and not _NO_NAME.fullmatch(one.label.strip())
         if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))

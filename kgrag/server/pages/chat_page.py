@@ -22,6 +22,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from kgrag.answering.feedback import VERDICTS
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import KgragError
+from kgrag.late_patterns import late_re
 from kgrag.model import Answer, AnswerSentence, Citation
 from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
@@ -35,6 +36,7 @@ from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of
 from kgrag.server.stored_rows import kept
 from kgrag.text import metadata
+from kgrag.vocab import PREFIXES
 
 __all__ = ["Chats", "chat", "feedback", "post"]
 
@@ -47,6 +49,10 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 _LOOKS_BETWEEN_SPACES = 75  # proxies close a connection that is silent for long
 _MAX_FACET_ROWS, _MAX_FACET_VALUES, _MAX_FACETS = 400, 20, 4
 _SENTENCES_BEGIN, _SENTENCES_END = "<!-- sentences -->", "<!-- behind sentences -->"
+_MAX_DRAFTS = 20
+_MOMENT = late_re(r"\d{4}-\d\d-\d\d[T ]\d\d:.*")
+_PROGRAMS = frozenset({"openpyxl", "python-docx", "apache poi", "xlsxwriter", "(anonymous)", "anonymous", "unknown"})
+"""What programs write as the author of a file; nobody looks for that."""
 _FOUND_BY = {"passages": "words and meaning", "aggregates": "joined statements", "names": "names that texts share"}
 
 
@@ -65,7 +71,8 @@ class _Pending:
 class _Chat:
     """A conversation of the page; ``verdicts`` are those that were given here, by turn.
 
-    ``problem`` is why the last question, ``failed``, was not answered; "" where it was.
+    ``problem`` is why the last question, ``failed``, was not answered; "" where it was. ``drafts`` were sent while one
+    before them was being answered: they were not asked, and are kept for the form.
     """
 
     name: str
@@ -74,6 +81,7 @@ class _Chat:
     pending: _Pending | None = None
     failed: str = ""
     problem: str = ""
+    drafts: list[str] = field(default_factory=list)
     method: str = DEFAULT_METHOD
     where: dict[str, str] = field(default_factory=dict)
 
@@ -184,11 +192,30 @@ async def post(request: Request) -> Response:
     found.method = form.get("method", "").strip()[:500] or DEFAULT_METHOD
     facets = await _facets(request)
     found.where = {name: form[f"where.{name}"] for name, _ in facets if form.get(f"where.{name}")}
-    if found.pending is None:
+    if found.pending is not None:
+        _keep_draft(found, question)
+    else:
         found.problem = ""
+        found.drafts = [draft for draft in found.drafts if draft != question]
         pending = found.pending = _Pending(question, found.method)
         pending.task = asyncio.create_task(_answer(request, found, pending))
     return RedirectResponse(_address(request, found, "now"), 303)
+
+
+def _keep_draft(found: _Chat, question: str) -> None:
+    """Keep a question that came too early for the form.
+
+    Raises:
+        Problem: many are kept already.
+    """
+    asked = found.pending.asked if found.pending else ""
+    if question in (*found.drafts, asked):  # sent twice
+        return
+    if len(found.drafts) >= _MAX_DRAFTS:
+        raise Problem(
+            429, f"{_MAX_DRAFTS} questions are waiting in this conversation. Ask one when the last is answered."
+        )
+    found.drafts.append(question)
 
 
 async def _answer(request: Request, found: _Chat, pending: _Pending) -> None:
@@ -284,7 +311,7 @@ async def _values(request: Request, found: _Chat) -> dict[str, Any]:
         "chat": found,
         "turns": [_turn(answer, naming, found.verdicts.get(answer.turn, "")) for answer in found.answers],
         "methods": methods_offered(found.method),
-        "facets": facets,
+        "facets": [(name, _shown_name(name), rows) for name, rows in facets],
         "keeps": state_of(request).rules.keep_chats,
     }
 
@@ -329,5 +356,27 @@ async def _facets(request: Request) -> Sequence[tuple[str, Sequence[tuple[str, i
     values: dict[str, list[tuple[str, int]]] = {}
     for field_iri, value, count in table.values():
         values.setdefault(metadata.name_of(field_iri), []).append((value, int(count)))
-    few = [(name, rows) for name, rows in values.items() if 2 <= len(rows) <= _MAX_FACET_VALUES]
-    return few[:_MAX_FACETS]
+    rows = {name: _chosen_by(found) for name, found in values.items()}
+    by_use = sorted(filter(lambda one: one[1], rows.items()), key=lambda one: sum(count for _, count in one[1]))
+    one_each = {_shown_name(name): (name, found) for name, found in by_use}  # of two with one name the more frequent
+    return [one_each[shown] for shown in sorted(one_each)][:_MAX_FACETS]
+
+
+def _chosen_by(rows: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the values of a field that people choose documents by; [] where there are many, or each has one document.
+
+    No one chooses the moment at which a file was made, or the program that made it.
+    """
+    kept = [row for row in rows if not _MOMENT.fullmatch(row[0]) and row[0].casefold() not in _PROGRAMS]
+    is_useful = 2 <= len(kept) <= _MAX_FACET_VALUES and max(count for _, count in kept) > 1
+    return kept if is_useful else []
+
+
+def _shown_name(name: str) -> str:
+    """Return the name of a field without its prefix.
+
+    >>> _shown_name("dcterms:language"), _shown_name("due date")
+    ('language', 'due date')
+    """
+    prefix, colon, rest = name.partition(":")
+    return rest if colon and prefix in PREFIXES else name

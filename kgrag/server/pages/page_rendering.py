@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from kgrag.answering.reply_words import in_language_of
+from kgrag.answering.reply_words import LOW_CONFIDENCE, in_language_of
 from kgrag.server.pages.interface_language import Messages, catalogue, interface_language
 from kgrag.server.problems import Problem, problem_json, problem_of
 
@@ -121,6 +121,7 @@ def _environment(language: str) -> jinja2.Environment:
     messages = catalogue(language)
     environment.globals |= {"language": language, "_": lambda text: messages.get(text, text)}
     environment.globals["in_reply"] = lambda words, answer: in_language_of(answer.question, words)
+    environment.globals["LOW_CONFIDENCE"] = LOW_CONFIDENCE
     environment.add_extension(Messages)
     mark = "." if language == "de" else ","
     environment.filters["thousands"] = lambda number: f"{int(number):,}".replace(",", mark)
