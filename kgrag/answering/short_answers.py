@@ -80,7 +80,9 @@ _ONE = late_regex(
 _DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
 _NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
 """What stands before the number of a name ("LT 11") or of a day."""
-_YEAR = late_regex(r"\b(?:in|since|until|by|during|before|after)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)")
+_YEAR = late_regex(
+    r"\b(?i:in|since|until|by|during|before|after|from)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)"
+)
 _VERSION = late_regex(
     r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
 )
