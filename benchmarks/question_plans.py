@@ -25,7 +25,7 @@ from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase
 from kgrag.errors import CompletionMissing
 from kgrag.llm.completion_cache import CachedModel
-from kgrag.llm.costs import planned
+from kgrag.llm.costs import planned, schema_tokens
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.planned_model import PlannedModel
 from kgrag.llm.reply_lengths import Forecast, Lengths, Plan
@@ -40,10 +40,10 @@ _COUNTS = ("completions", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: what is planned of it, and each prompt that it cost with what was planned and paid for it."""
+    """A question: what is planned of it, and each prompt that it cost with its lengths and what was paid for it."""
 
     plan: Plan
-    paid: tuple[tuple[str, Usage, Usage], ...]
+    paid: tuple[tuple[str, Lengths, Usage], ...]
 
     @property
     def usage(self) -> Usage:
@@ -93,7 +93,8 @@ def _asked(kb: KnowledgeBase, counting: CountingModel, method: str, question: Qu
         print(f"{question.id} is left out: {error}")
         return None
     costs = zip(counting.prompts[before:], counting.costs[before:], strict=True)
-    return Asked(planning.plan, tuple((prompt.name, planned(prompt), cost) for prompt, cost in costs))
+    lengths = ((one, Lengths.of(planned(one), cost, schema_tokens(one)), cost) for one, cost in costs)
+    return Asked(planning.plan, tuple((one.name, taken, cost) for one, taken, cost in lengths))
 
 
 def in_order(asked: Sequence[Asked]) -> list[tuple[Forecast, Usage]]:
@@ -103,8 +104,8 @@ def in_order(asked: Sequence[Asked]) -> list[tuple[Forecast, Usage]]:
     pairs = []
     for one in asked:
         pairs.append((one.plan.forecast(known, of_method), one.usage))
-        for name, plan, paid in one.paid:
-            known[name] = known.get(name, Lengths()) + Lengths.of(plan, paid)
+        for name, lengths, paid in one.paid:
+            known[name] = known.get(name, Lengths()) + lengths
             of_method[name] = of_method.get(name, Usage()) + paid
     return pairs
 

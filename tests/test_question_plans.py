@@ -1,14 +1,15 @@
 """The benchmark of plans of questions: each is planned by those before it, and sums are compared."""
 
 from benchmarks.question_plans import Asked, in_order, off
-from kgrag.llm.reply_lengths import Plan
+from kgrag.llm.reply_lengths import Lengths, Plan
 from kgrag.model import Prompt, Usage
 
 QUERY = Prompt("obqc/ask", "x" * 400, {"question": "x" * 40})
 
 
 def asked(taken: int) -> Asked:
-    return Asked(Plan([QUERY]), (("obqc/ask", Usage(1, 100, 60), Usage(1, 100, taken)),))
+    paid = Usage(1, 100, taken)
+    return Asked(Plan([QUERY]), (("obqc/ask", Lengths.of(Usage(1, 100, 60), paid), paid),))
 
 
 def test_plans_come_near_what_questions_cost_the_more_were_asked() -> None:

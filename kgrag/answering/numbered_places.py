@@ -1,4 +1,4 @@
-"""Numbers that name a place in a document or a town: of sections, articles, items of a list, houses and rooms.
+"""Numbers that name a place in a document or a town, or a telephone: of sections, items of a list, houses and rooms.
 
 The 4 of "§ 4 Deposit" and the 12 of "Harbour Street 12" stand near what a question asks for, and measure nothing.
 """
@@ -23,6 +23,8 @@ _IN_TEXT = (
     rf"\s+{_NUMBER}(?!\s?(?:[kcdm]?m[²³]?|%|square|years?|days?|hours?)(?!\p{{L}}))",
     rf"{_NUMBER}\s*,?\s+(?:bis\s+|ter\s+)?(?:rue|avenue|boulevard|quai|chemin|allée|impasse|place)\s+(?:d[eu]s?\b|\p{{Lu}})",
     rf"{_NUMBER}\s+(?-i:\p{{Lu}}\p{{L}}+\s+(?:Street|Road|Lane|Avenue|Row|Square|Terrace)\b)",
+    r"\b(?:telefon|tel\.|telephone|phone|téléphone|tél\.|fax|extension|durchwahl)\s*:?\s*"
+    r"(?P<number>\+?\(?\p{N}[\p{N} ()/-]*)",
 )
 _AS_HEADING = (
     rf"^\s*(?:§\s*)?{_NUMBER}[.)]?\s+(?-i:\p{{Lu}})[^:.;\n]{{0,60}}:(?=\s)",

@@ -14,6 +14,7 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.designations import asked_marks
 from kgrag.llm.extractive.question_words import terms
 from kgrag.model import Value
 
@@ -96,6 +97,8 @@ _QUALIFIER = late_regex(
 _NUMBER = late_regex(r"(?<![\p{L}\p{N}.,-])\p{N}+(?:[.,]\p{N}+)*")
 _JOINED = late_regex(r"\s(?:and|und|et)\s", flags=regex.I)
 """Asks for several values at once: "How many minutes and seconds?"."""
+_OF_WHOLE = late_regex(r"\b(?:davon|darunter|dont|of\s+(?:them|which|these))\b", flags=regex.I)
+"""Begins parts of what is counted before: "46 Plätze, davon 6 mit Ladesäule"."""
 _VAGUE = frozenset(("year", "month", "total", "jahr", "monat", "insgesamt", "mois", "general"))
 
 
@@ -149,7 +152,7 @@ def values_of_part(
     parts = _parts(text, values, language)
     if len(parts) < 2 or not kept:
         return kept
-    timed = _of_time(question, text, parts)
+    timed = _of_marks(question, text, parts, language) or _of_time(question, text, parts)
     if not timed:
         return []
     chosen = timed if len(timed) == 1 else _told(question, text, timed, language, around)
@@ -198,6 +201,19 @@ def _of_change(question: str, text: str, values: Sequence[Value]) -> list[Value]
     if _PAST.search(question):
         return old
     return [] if _IS_PAST.search(question) and not _SINCE.search(question) else new
+
+
+def _of_marks(question: str, text: str, parts: Sequence[_Part], language: str) -> list[_Part]:
+    """Return the one part with the mark of a thing that is asked for, "building B"; [] where none tells."""
+    for mark in asked_marks(question, language):
+        own = [
+            one
+            for one in parts
+            if regex.search(rf"(?<![\p{{L}}\p{{N}}]){mark}(?![\p{{L}}\p{{N}}])", text[one.start : one.end])
+        ]
+        if len(own) == 1:
+            return own
+    return []
 
 
 def _of_time(question: str, text: str, parts: Sequence[_Part]) -> list[_Part]:
@@ -250,8 +266,10 @@ def _told(question: str, text: str, parts: Sequence[_Part], language: str, aroun
     groups = {term for match in _QUALIFIER.finditer(question) for term in terms(match["group"], language)}
     groups |= {term for number in _NUMBER.findall(question) for term in terms(number, language)}
     first, is_hit = parts[0], False
+    of_whole = _OF_WHOLE.search(text, first.end) is not None
     for wanted in (groups, asked):
         hits = [wanted & (part.behind if part is first else part.own - first.before) for part in parts]
+        hits = [hit | (wanted & first.own) for hit in hits] if of_whole else hits
         shared = set.intersection(*hits)
         counts = [len(hit - shared) for hit in hits]
         is_hit = is_hit or any(counts)
@@ -262,7 +280,7 @@ def _told(question: str, text: str, parts: Sequence[_Part], language: str, aroun
             return () if _is_of_another(best[0], parts, asked) else best
     if is_hit:
         return parts if _JOINED.search(question) else ()
-    lead = all(
+    lead = of_whole or all(
         part.before or text[: part.start].rstrip().endswith(";") or _AFTERWARDS.search(text[part.start : part.end])
         for part in parts[1:]
     )

@@ -18,7 +18,6 @@ from kgrag.answering.counted_items import listed
 from kgrag.answering.durations import compound_times
 from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
-from kgrag.answering.opposite_things import is_opposite
 from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.answering.units_beside import CURRENCY, with_unit_beside
@@ -27,6 +26,8 @@ from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import unit_of_label
+from kgrag.llm.extractive.excepted_groups import exception_among
+from kgrag.llm.extractive.opposite_things import is_opposite
 from kgrag.llm.extractive.question_languages import asked_in, language_to_answer_in
 from kgrag.llm.extractive.question_types import Asked, asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -59,7 +60,7 @@ _BETWEEN = late_regex(
 )
 _NUMBER = late_regex(
     r"(?<![\w.\[-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|unlimited)(?![\w\]]|\s*[-–]\s*\p{N})(?P<unit>\s?%|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+(?!each\b|every\b)\p{L}+)?)?(?!\w)",
+    r"|unlimited)(?![\w\]]|\s*[-–]\s*\p{N})(?P<unit>\s?%|\s(?:working|business|calendar)\s+days?|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+(?!each\b|every\b)\p{L}+)?)?(?!\w)",
     flags=regex.IGNORECASE,
 )
 """A number with its unit; no number of a note in brackets, and no end of a range."""
@@ -67,7 +68,7 @@ _UNITLESS = word_set("a an and are as at be but by for if in is it of on or the 
 _UNIT = late_regex(
     r"(?:%|°.*|(?:[kmcdnµgt]?(?:m|g|l|s|b|w|v|a|hz|pa|j)|[kmgt]i?b|t|h|k|min|ha|px|pt|rpm|dpi)[²³]?(?:/.*)?|percent|celsius|fahrenheit|kelvin|hertz|feet|litres?|liters?|met(?:er|re)s?|gram|tonne|bytes?|bits?"
     r"|hundred|thousand|million|billion|trillion"
-    r"|inch|mile|bar|eur|usd|chf|gbp|euro|pound|dollar|second|minute|hour|day|week|month|year)(?:\s+per\s.*)?|\p{L}+(?<!s)s(?:\s+per\s.*)?",
+    r"|inch|mile|bar|eur|usd|chf|gbp|euro|pound|dollar|second|minute|hour|day|week|month|year)(?:\s+per\s.*)?|(?:working|business|calendar)\s+days?|\p{L}+(?<!s)s(?:\s+per\s.*)?",
     flags=regex.IGNORECASE,
 )
 """A measure, or things counted: a plural. "Three growing zones" are no "three growing"."""
@@ -80,7 +81,9 @@ _ONE = late_regex(
 _DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
 _NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?!{CURRENCY}\b)(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
 """What stands before the number of a name ("LT 11") or of a day."""
-_YEAR = late_regex(r"\b(?:in|since|until|by|during|before|after)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)")
+_YEAR = late_regex(
+    r"\b(?i:in|since|until|by|during|before|after|from)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)"
+)
 _VERSION = late_regex(
     r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
 )
@@ -184,6 +187,9 @@ def short_answers(
     language = language or language_to_answer_in(question, sentences)
     if lacks_period(question, language, [*sentences, *headings]) or is_opposite(question, [*sentences[:1], *headings]):
         return ()
+    if excepted := exception_among(question, sentences, language):
+        at, has_sum = excepted
+        cited = [cited[at]] if has_sum else []  # the price of all is not that of a group that is free
     if language != ENGLISH:
         return _in_language(question, cited, language, " ".join(headings))
     asked, around = asked_for(question), " ".join(headings)

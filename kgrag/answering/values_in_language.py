@@ -17,22 +17,28 @@ from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_languages import QuestionLanguage, asked_in, question_language
+from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.value_owners import asks_price, counted_noun, is_year, numbers_of, share_of_clause
 from kgrag.model import Value
 from kgrag.text.figures import dates
 
 __all__ = ["values_in"]
 
+_TIMES = (
+    r"Sekunden?|Minuten?|Stunden?|(?:Werk|Arbeits|Kalender)?[Tt]age?n?|Wochen?|Monate?n?|Jahre?n?|secondes?|minutes?|heures?"
+    r"|jours?(?:\s(?:ouvrables|ouvrés|calendaires|francs))?|semaines?|mois|ans?|années?"
+)
 _UNIT = (
+    rf"{_TIMES}|"
     r"%|‰|°C?|€|Euros?|euros?|EUR|CHF|Franken|francs?|Prozent|pour\s?cents?|[kMGT]i?B|[kMGT]?[Bb]its?|(?:Kilo|Mega|Giga)?[Bb]ytes?|[kKMG]?octets?|[kcm]?m[²³]?|qm|[km]?g|ms|s"
-    r"|Sekunden?|Minuten?|Stunden?|Tagen?|Wochen?|Monaten?|Jahren?|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel"
-    r"|secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|lignes?|caractères?|pages?|fois|pixels?"
+    r"|Uhr|Zeilen?|Zeichen|Seiten?|Mal|mal|Pixel|lignes?|caractères?|pages?|fois|pixels?"
 )
 _NUMBER = late_regex(
     rf"(?<![\p{{L}}\p{{N}}.,])(?P<number>\p{{N}}+(?:[.\u00a0\u202f ]\p{{N}}{{3}})*(?:,\p{{N}}+|\.\p{{N}}+)?)"
     rf"(?![\p{{N}}]|[.,]\p{{N}})(?:[\s-]?(?P<unit>{_UNIT})(?!\p{{L}}))?"
 )
 _CURRENCIES = frozenset({"€", "Euro", "Euros", "euro", "euros", "EUR", "CHF", "Franken", "franc", "francs"})
+_BEFORE_SUM = late_regex(r"(?<!\p{L})(EUR|CHF|€)[\s\u00a0]?$")
 _IN_LETTERS = late_regex(r"(?P<number>\p{L}+)(?P<unit>(?!))?")
 _LETTERS = MappingProxyType(
     {
@@ -56,13 +62,17 @@ _TENS = MappingProxyType(
 )
 _SPELLED = late_regex(
     rf"\b(?P<number>{'|'.join((*_LETTERS, *sorted(_TENS, key=len, reverse=True)))})"
-    r"\s(?P<unit>Euros?|Franken|francs|Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?"
-    r"|secondes|minutes|heures|jours|semaines|mois|ans|années)\b",
+    rf"\s(?P<unit>Euros?|Franken|francs|{_TIMES})\b",
+    flags=regex.IGNORECASE,
+)
+_A_WORD = late_regex(r"une?|eine?[nmr]?", flags=regex.IGNORECASE)
+_ONE = late_regex(
+    rf"\b(?P<number>{_A_WORD.pattern})\s(?P<unit>{_TIMES})(?!\p{{L}})",
     flags=regex.IGNORECASE,
 )
 _ELLIPTIC = late_regex(
-    rf"(?:,|\bund|\bsowie|\bet)\s+(?P<number>\p{{N}}+|(?i:{'|'.join(_LETTERS)}))"
-    r"(?=\s+(?:für|bei|beim|im|in|am|an|auf|aus|pour|dans|à|au|aux|chez|en)\s)"
+    rf"(?:,|\bund|\bsowie|\bet|\bdavon|\bdarunter|\bdont)\s+(?P<number>\p{{N}}+|(?i:{'|'.join(_LETTERS)}))"
+    r"(?=\s+(?:für|bei|beim|im|in|am|an|auf|aus|mit|ohne|pour|dans|à|au|aux|chez|en|avec|sans)\s)"
 )
 _HOW_OFTEN = late_regex(r"\bwie\s+oft\b|\bcombien\s+de\s+fois\b", flags=regex.IGNORECASE)
 _FREQUENCY = late_regex(
@@ -89,6 +99,7 @@ _TITLED = late_regex(
     r"\b(?:Herrn?|Frau|M\.|Mme|Mlle|Monsieur|Madame|(?:Dr|Prof|Dipl)\.)(?:\s?(?:Dr|Prof|\p{Ll}{1,5})\.)*(?:-Ing\.)?\s+"
     r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+(?:von|van|zu|de|du|le))?(?:\s+\p{Lu}[\p{L}'’-]+)*)"
 )
+_TITLE = late_regex(r"^(?:Herrn?|Frau|Mme|Mlle|Monsieur|Madame)\s+")
 _NAMED = late_regex(r"(?<!^)(?<![.!?:]\s)(?P<name>(?<!\p{L}['’.-])\b\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)+)")
 _SAID = late_regex(r"(?:(?P<yes>ja|oui)|nein|non(?!\s+\p{L}))\b", flags=regex.IGNORECASE)
 
@@ -131,7 +142,7 @@ def _persons(question: str, sentence: str, language: str) -> list[str]:
     """Return the one person asked for: the name behind a title, or of French, whose nouns are small, any name."""
     patterns = (_TITLED, _NAMED) if language == "fr" else (_TITLED,)
     for pattern in patterns:
-        names = [one for one in pattern.finditer(sentence) if one["name"] not in question]
+        names = [one for one in pattern.finditer(sentence) if _TITLE.sub("", one["name"]) not in question]
         if names:
             told = persons_asked(question, sentence, [one.span("name") for one in names], language)
             found = list(dict.fromkeys(one["name"] for one in names if one.span("name") in told))
@@ -148,7 +159,10 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
     if counted_noun(question, language):
         places = sorted({*numbers_of(question, sentence, language), *_left_out(sentence)})
         places = [(at, end) for at, end in places if not regex.search(rf"\b{sentence[at:end]}\b", question)]
-        return [found for place in places for found in _read_at(sentence, *place)]
+        found = [one for place in places for one in _read_at(sentence, *place)]
+        return [*found, *_ones_of(counted_noun(question, language), sentence, language)]
+    if _HOW_LONG.search(question):
+        return _times_of(question, sentence, language)
     days = [found.span() for found in _DATE.finditer(sentence) if not found[0].isdecimal()]
     days += numbered_places(sentence, question)
     numbers = [
@@ -158,9 +172,22 @@ def _numbers(question: str, sentence: str, language: str) -> list[regex.Match[st
         and not is_year(sentence, found.start(), found.end("number"), language)
     ]
     if asks_price(question, language):
-        numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES] or numbers
+        numbers = [found for found in numbers if (found["unit"] or "") in _CURRENCIES or _paid_in(found)] or numbers
     numbers = numbers or list(_new(_SPELLED, question, sentence))
     return sorted(numbers, key=lambda found: -share_of_clause(question, sentence, found.start(), language))
+
+
+def _times_of(question: str, sentence: str, language: str) -> list[regex.Match[str]]:
+    """Return the numbers of units of time, the only ones that say how long: the price of a further hour does not."""
+    found = [one for one in _new(_NUMBER, question, sentence) if regex.fullmatch(_TIMES, one["unit"] or "")]
+    found += [one for pattern in (_SPELLED, _ONE) for one in _new(pattern, question, sentence) if one["unit"]]
+    found = [one for one in found if regex.fullmatch(_TIMES, one["unit"], regex.IGNORECASE)]
+    return sorted(found, key=lambda one: (-share_of_clause(question, sentence, one.start(), language), one.start()))
+
+
+def _ones_of(noun: str, sentence: str, language: str) -> list[regex.Match[str]]:
+    """Return where a sentence has one of a unit of time that is counted: "trois jours …, un jour pour les autres"."""
+    return [one for one in _ONE.finditer(sentence) if set(terms(one["unit"], language)) & set(terms(noun, language))]
 
 
 def _left_out(sentence: str) -> list[tuple[int, int]]:
@@ -177,10 +204,17 @@ def _read_at(sentence: str, start: int, end: int) -> Iterator[regex.Match[str]]:
 
 def _number(found: regex.Match[str]) -> Value:
     digits = regex.sub(r"[\s\u00a0\u202f]", "", found["number"])
-    digits = (_LETTERS | _TENS).get(digits.casefold(), digits)
+    digits = (_LETTERS | _TENS).get(digits.casefold(), "1" if _A_WORD.fullmatch(digits) else digits)
     if "," in digits or regex.fullmatch(r"\p{N}{1,3}(?:\.\p{N}{3})+", digits):
         digits = digits.replace(".", "").replace(",", ".")
+    if not found["unit"] and (currency := _paid_in(found)):  # "CHF 60"
+        return Value("number", found.string[found.start() - len(currency[0]) : found.end()], digits, unit=currency[1])
     return Value("number", found[0].strip(), digits, unit=found["unit"] or "")
+
+
+def _paid_in(found: regex.Match[str]) -> regex.Match[str] | None:
+    """Return the currency that stands before a number."""
+    return _BEFORE_SUM.search(found.string, endpos=found.start())
 
 
 def _iso(text: str) -> str:

@@ -25,7 +25,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.llm import reply_faults
-from kgrag.llm.costs import planned, schema_tokens
+from kgrag.llm.costs import declaration, planned, schema_tokens
 from kgrag.llm.reply_lengths import Lengths
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
@@ -207,14 +207,22 @@ class CachedModel:
         return [(day, method, model, Usage(*counts)) for day, method, model, *counts in rows]
 
     def reply_lengths(self) -> dict[str, Lengths]:
-        """Return how long the replies of this model were that were paid, by prompt."""
+        """Return how long the replies of this model were that were paid, by prompt.
+
+        Of those that were planned by what another header declared, the input alone counts.
+        """
         if self.mode == "off" or (self.path is not None and not self.path.exists()):
             return {}
         try:
             rows = self._run(_READ_REPLIES, self.identity)
         except StorageFailed:  # as of ``costs``
             return {}
-        return {prompt: Lengths(*sums) for prompt, *sums in rows}
+        found: dict[str, Lengths] = {}
+        for key, *sums in rows:
+            name, _, declared = key.partition(" ")
+            one = Lengths(*sums)
+            found[name] = found.get(name, Lengths()) + (one if declared == declaration(name) else one.of_input)
+        return found
 
     def asked_of_method(self) -> dict[str, Usage]:
         """Return what whole replies of this model took that were paid for its method, by prompt."""
@@ -235,8 +243,9 @@ class CachedModel:
         except StorageFailed:  # as of ``costs``
             return {}
         paid: dict[str, dict[str, Usage]] = {}
-        for prompt, model, *counts in rows:
-            paid.setdefault(prompt, {})[model] = Usage(*counts)
+        for key, model, *counts in rows:
+            of_prompt = paid.setdefault(key.partition(" ")[0], {})
+            of_prompt[model] = of_prompt.get(model, Usage()) + Usage(*counts)
         return paid
 
     def _add_cost(self, prompt: Prompt, completion: Completion) -> None:
@@ -247,8 +256,9 @@ class CachedModel:
             self._run(_ADD_COST, day, self.method, model, used.completions, used.input_tokens, used.output_tokens)
             if used.output_tokens and completion.finish == "stop":
                 *sums, schemas = astuple(Lengths.of(planned(prompt), used, schema_tokens(prompt)))
-                self._run(_ADD_REPLY, self.identity, prompt.name, *sums)
-                self._run(_ADD_SCHEMA, self.identity, prompt.name, schemas)
+                key = f"{prompt.name} {declaration(prompt.name)}"  # sums beside plans by another header do not add up
+                self._run(_ADD_REPLY, self.identity, key, *sums)
+                self._run(_ADD_SCHEMA, self.identity, key, schemas)
                 counts = used.completions, used.input_tokens, used.output_tokens
                 self._run(_ADD_ASKED, self.identity, self.method, prompt.name, *counts)
 

@@ -10,6 +10,7 @@ replies of a model were is learnt (``kgrag.llm.reply_lengths``).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from kgrag.model import Prompt, Usage
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "Price",
+    "declaration",
     "planned",
     "price_of",
     "read_prices",
@@ -36,6 +38,7 @@ __all__ = [
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
+_MEASURE = "white space once"  # in which lengths of inputs are counted: part of what a header declares
 _REPLY = late_regex(
     r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))(?:\s+where\s+(?P<where>\w+))?$",
     flags=regex.MULTILINE,
@@ -85,6 +88,16 @@ def planned(prompt: Prompt) -> Usage:
             parts.append(number * size if prompt.variables.get(where) else 0.0)
     lengths = [*whole, *([sum(parts)] if parts else [])]
     return Usage(1, asked, max(1, round(min(lengths, default=_DEFAULT_REPLY_TOKENS))))
+
+
+def declaration(name: str) -> str:
+    """Return what the output of ``planned`` goes by for prompts of a name, in few letters: another header has others.
+
+    >>> declaration("obqc/ask") == declaration("obqc/ask") != declaration("obqc/repair")
+    True
+    """
+    lines = (_MEASURE, *(f"{number} {size} {where}" for number, size, where in _replies(name)))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 def schema_tokens(prompt: Prompt) -> int:

@@ -242,8 +242,9 @@ def test_what_is_asked_for_by_its_kind_is_named_with_its_explanation(kind):
     assert texts(reply) == ["softfold: Keeps long lines of the log whole and shows the rest of each below it."]
 
 
-def test_a_question_that_stands_above_a_sentence_is_no_name_for_it():
-    page = "Are there limits?\n\nThe ferry takes at most 40 cars on its lower deck.\n"
+@pytest.mark.parametrize("label", ["Are there limits?", "0 or 1", "1, 2"])
+def test_a_question_or_the_values_above_a_sentence_are_no_name_for_it(label):
+    page = f"{label}\n\nThe ferry takes at most 40 cars on its lower deck.\n"
     assert texts(ask("Which deck takes 40 cars of the ferry?", piece(page))) == [
         "The ferry takes at most 40 cars on its lower deck."
     ]

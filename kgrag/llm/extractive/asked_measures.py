@@ -14,27 +14,27 @@ from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import word_set
 
-__all__ = ["DIMENSIONS", "count_lacking", "measure_lacking", "price_lacking", "unit_of_label", "without_unit"]
+__all__ = ["count_lacking", "measure_lacking", "price_lacking", "unit_of_label", "without_unit"]
 
 _NUMBER = r"\p{N}[\p{N}.,]*\s*"
-DIMENSIONS = (
-    (
-        r"\bhow heavy\b|\bweigh\b|\bweight of\b",
-        rf"\bweigh|\bheavy\b|\bmass\b|{_NUMBER}(?:kg|kilos?|lbs?|pounds|tons?|tonnes?)\b",
-    ),
-    (r"\bhow wide\b|\bwidth of\b", r"\bwid(?:e|th)\b|\bbreadth\b|\bbroad\b|\bdiameter\b|\bacross\b"),
-    (r"\bhow tall\b|\bheight of\b", r"\btall\b|\bheight\b|\bhigh\b"),
-    (r"\bhow thick\b|\bthickness of\b", r"\bthick"),
-    (r"\bhow loud\b|\bnoise of\b", r"\bloud|\bnoise\b|\bsound\b|\bdB\b"),
-    (
-        r"\bhow expensive\b|\bhow much (?:does|do|did)\b.*\bcost\b|\b(?:price|cost) of\b",
-        r"\bprices?\b|\bcosts?\b|[$€£¥]|\b(?:dollars|euros|pounds)\b",
-    ),
+_DIMENSIONS = tuple(
+    (late_regex(asks, flags=regex.IGNORECASE), late_regex(holds, flags=regex.IGNORECASE))
+    for asks, holds in (
+        (
+            r"\bhow heavy\b|\bweigh\b|\bweight of\b",
+            rf"\bweigh|\bheavy\b|\bmass\b|{_NUMBER}(?:kg|kilos?|lbs?|pounds|tons?|tonnes?)\b",
+        ),
+        (r"\bhow wide\b|\bwidth of\b", r"\bwid(?:e|th)\b|\bbreadth\b|\bbroad\b|\bdiameter\b|\bacross\b"),
+        (r"\bhow tall\b|\bheight of\b", r"\btall\b|\bheight\b|\bhigh\b"),
+        (r"\bhow thick\b|\bthickness of\b", r"\bthick"),
+        (r"\bhow loud\b|\bnoise of\b", r"\bloud|\bnoise\b|\bsound\b|\bdB\b"),
+        (
+            r"\bhow expensive\b|\bhow much (?:does|do|did)\b.*\bcost\b|\b(?:price|cost) of\b",
+            r"\bprices?\b|\bcosts?\b|[$€£¥]|\b(?:dollars|euros|pounds)\b",
+        ),
+    )
 )
 """Words of a question that ask for a dimension, and those of which an answer to it has one."""
-_DIMENSIONS = tuple(
-    (late_regex(asks, flags=regex.IGNORECASE), late_regex(holds, flags=regex.IGNORECASE)) for asks, holds in DIMENSIONS
-)
 _UNITS = tuple(
     word_set(names)
     for names in (

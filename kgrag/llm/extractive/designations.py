@@ -14,7 +14,7 @@ from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.question_words import terms
 
-__all__ = ["asked_marks", "in_asked_marks", "other_designation"]
+__all__ = ["asked_marks", "in_asked_marks", "other_designation", "says_only"]
 
 _MONTH = (
     r"January|February|March|April|May|June|July|August|September|October|November|December|Januar|Jänner|Februar|März|Mai"
@@ -31,6 +31,17 @@ _OF_NAME = late_regex(r"(?<=\b(?:the|our|in|at|of)\s)(?P<name>\p{Lu}[\p{L}'’-]
 _NO_PLACES = late_regex(
     rf"(?:{_MONTH}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|English|German|French|Easter|Christmas|General|Annual)\b"
 )
+
+
+_ONLY = late_regex(
+    r"\b(?:only|solely|exclusively|nur|ausschließlich|lediglich|seulement|uniquement|exclusivement|réservée?s?)\b",
+    flags=regex.IGNORECASE,
+)
+
+
+def says_only(text: str) -> bool:
+    """Return whether a text says something of one thing only, and so answers for the others of its kind as well."""
+    return _ONLY.search(text) is not None
 
 
 def other_designation(question: str, text: str, context: str = "", language: str = ENGLISH) -> str:

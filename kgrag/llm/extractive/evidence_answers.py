@@ -26,15 +26,17 @@ import regex
 from kgrag.languages import ENGLISH, language_of
 from kgrag.late_patterns import late_regex
 from kgrag.llm.extractive.asked_measures import count_lacking, measure_lacking, price_lacking
-from kgrag.llm.extractive.attendance_lists import read_attendance
 from kgrag.llm.extractive.broken_words import unbroken
-from kgrag.llm.extractive.code_meanings import read_code_meaning
-from kgrag.llm.extractive.contact_values import read_contact
+from kgrag.llm.extractive.direct_readings import read_directly
+from kgrag.llm.extractive.document_editions import in_force
 from kgrag.llm.extractive.evidence_facts import FactLine, fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, once, read_sentences
+from kgrag.llm.extractive.excepted_groups import with_exception
 from kgrag.llm.extractive.fact_values import fact_confidence, fact_values
+from kgrag.llm.extractive.footnotes import with_footnotes
 from kgrag.llm.extractive.kept_until import answered_by_end
-from kgrag.llm.extractive.measured_things import states_measure, with_measure_first
+from kgrag.llm.extractive.measured_things import states_asked, with_measure_first
+from kgrag.llm.extractive.other_things import other_thing
 from kgrag.llm.extractive.question_languages import (
     asked_in,
     language_to_answer_in,
@@ -52,12 +54,11 @@ from kgrag.llm.extractive.sentence_ranking import (
     probability,
     ranked,
     stated_confidence,
-    veto_of,
 )
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.stated_counts import counts_stated
-from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
+from kgrag.llm.extractive.table_answers import NOT_NAMED, read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.llm.extractive.weak_answers import (
@@ -66,6 +67,7 @@ from kgrag.llm.extractive.weak_answers import (
     is_rarely_right,
     probability_needed,
     subject_lacking,
+    why_vetoed,
 )
 from kgrag.text.sentences import words
 
@@ -95,6 +97,8 @@ _ASKS_FOR_A_TERM = late_regex(
     flags=regex.IGNORECASE,
 )
 """Asks for one of a kind ("Which mode …?", "What port …?") or for a way, which the explained term often is."""
+_NO_NAME = late_regex(r".*\?|\p{N}+(?:\s*(?:[,/-]|or|and|to)\s*\p{N}+)+", flags=regex.DOTALL)
+"""A label that names nothing: a question, and the values that a setting may have ("0 or 1")."""
 
 
 def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
@@ -120,13 +124,13 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     from kgrag.llm.extractive.study_findings import read_findings
 
     pieces, asked = variables["evidence"], str(variables["question"])
-    texts = [_evidence_text(piece) for piece in pieces]
+    texts = in_force(asked, [_evidence_text(piece) for piece in pieces])
     if any(piece.get("in_order") for piece in pieces):  # whole tables, to which nothing but their rows is asked
         return read_table_answer(asked, texts, in_order=True) or {"unknown": True, "sentences": []}
     reading = read_chain(asked, texts)
     pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
     found = dict(reading.reply or pair.reply or read_findings(asked, texts))
-    found = found or read_code_meaning(asked, texts) or read_contact(asked, texts) or read_attendance(asked, texts)
+    found = found or read_directly(asked, texts)
     of_tables = {} if found else read_role(asked, texts) or read_table_answer(asked, texts)
     whole_tables = of_tables.pop("whole_tables", [])
     found = found or (of_tables if "reason" in of_tables or not of_tables.get("unknown") else {})
@@ -140,7 +144,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     is_chain = bool(reading.reply or reading.not_stated or reading.look_up)
     is_open = bool(found.get("unknown")) and not is_chain and not any(map(is_fact, texts))
     described = read_description(asked, texts) if is_open else DescriptionReading({})
-    found = dict(described.reply) or found
+    found = with_footnotes(with_exception(asked, dict(described.reply) or found, texts), texts)
     look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up, *described.look_up)))
     return found | ({"look_up": look_up} if look_up else {}) | ({"whole_tables": whole_tables} if whole_tables else {})
 
@@ -182,7 +186,7 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
         if chosen and chosen[0].is_fact and (lacking := _fact_name_lacking(asked, chosen, facts, texts)):
-            return _unknown(asked, rows, f"The facts that are nearest do not name {lacking}.")
+            return _unknown(asked, rows, f"{NOT_NAMED} {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
             return (
                 _answered_by_words(asked, question, chosen)
@@ -190,7 +194,7 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
                 else _unknown(asked, rows, "")
             )
     if not rows:
-        return _unknown(asked, rows, _why_vetoed(asked, texts))
+        return _unknown(asked, rows, why_vetoed(asked, texts))
     named = names_by_piece(asked, texts)
     first = with_measure_first(asked, with_value_first(asked, rows, named))
     return _by_probability(asked, question, first, named, lambda part: _ranked_again(part, texts, sentences, nearness))
@@ -218,7 +222,7 @@ def _by_probability(
     ``ranked_for`` ranks the sentences for a part of the question.
     """
     confidence = round(probability(question, rows), 3)
-    several, is_measured = several_asked(asked), states_measure(asked, rows[0].sentence.text)
+    several, is_measured = several_asked(asked), states_asked(asked, rows[0].sentence)
     if several.first and (both := _both_answers((several.first, several.second), ranked_for)):
         return both
     term_asked = _ASKS_FOR_A_TERM.match(asked) is not None
@@ -326,7 +330,8 @@ def _found_of(chosen: Sequence[Candidate]) -> frozenset[str]:
 def _measure_lacking(asked: str, one: ProseSentence) -> str:
     """Return the dimension, unit, counted or priced thing that a sentence lacks, with what stands above it."""
     found = one.all_terms
-    return measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    lacking = measure_lacking(asked, one.meaning) or price_lacking(asked, found) or count_lacking(asked, found)
+    return lacking or other_thing(asked, one, ENGLISH)
 
 
 def _with_label(one: ProseSentence) -> str:
@@ -342,7 +347,8 @@ def _lacking_in(asked: str, one: ProseSentence, language: str, known: frozenset[
 
 def _owner_lacking(asked: str, one: ProseSentence, language: str) -> str:
     before, kind = one.before.text if one.before else "", asked_in(asked, language).kind
-    return owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    lacking = owner_lacking(asked, kind, one.text, f"{before} {one.meaning}", language, one.earlier)
+    return lacking or other_thing(asked, one, language)
 
 
 def _with_first(rows: Sequence[RankedSentence], lacking: Callable[[ProseSentence], str]) -> list[RankedSentence]:
@@ -399,12 +405,6 @@ def _unknown(asked: str, rows: Sequence[RankedSentence], reason: str) -> dict[st
     nearest = [{"evidence": number, "quote": quote} for number, quote in best.items()][:_MAX_NEAREST]
     extra = {"reason": reason, "nearest": nearest}
     return {"unknown": True, "sentences": []} | {name: value for name, value in extra.items() if value}
-
-
-def _why_vetoed(asked: str, texts: Sequence[EvidenceText]) -> str:
-    words = veto_of(asked).exact
-    nowhere = [word for word in words if all(word in veto_of(asked).lacking(text) for text in texts)]
-    return f"The evidence does not mention {' and '.join(nowhere or words)}." if texts and words else ""
 
 
 def _covers_enough(question: WeighedQuestion, chosen: Sequence[Candidate]) -> bool:
@@ -469,7 +469,7 @@ def _prose_candidates(
         quoted = [needed, one] if needed else [one]
         parts = [" ".join(part.text.split()) for part in quoted]
         quotes = [(part.number, part.text) for part in quoted]
-        is_term = term_asked and not one.label.rstrip().endswith("?")
+        is_term = term_asked and not _NO_NAME.fullmatch(one.label.strip())
         if one.labelled and (is_term or question.coverage(one.about) > 0):
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))

@@ -37,7 +37,10 @@ _CELLS = late_regex(r"[^\S\n]*\|[^\S\n]*")
 _HEADING_LINE = late_regex(r"#+\s+([^\n]*)")
 _HEADING = late_regex(r"#+\s+(.*)", flags=regex.DOTALL)
 _MARK = late_regex(r"(?:[-*•‣◦▪·–—+:]|\(?\p{N}{1,3}[.)])\s+")
-_PRONOUN = late_regex(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
+_PRONOUN = late_regex(
+    r"(?:it|its|he|his|she|her|they|their|this|these|those|after\s+(?:that|this)|thereafter|afterwards)\b",
+    flags=regex.IGNORECASE,
+)
 _SENTENCE_END = late_regex(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
 _PAIR = late_regex(r"[^:\n]{1,60}:\s+\S")
 _QUESTION_LINE = late_regex(

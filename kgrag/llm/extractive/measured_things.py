@@ -10,10 +10,12 @@ from collections.abc import Sequence
 import regex
 
 from kgrag.late_patterns import late_regex
+from kgrag.llm.extractive.evidence_sentences import ProseSentence
 from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.sentence_ranking import RankedSentence
+from kgrag.llm.extractive.time_relations import states_time
 
-__all__ = ["states_measure", "with_measure_first"]
+__all__ = ["states_asked", "states_measure", "with_measure_first"]
 
 _NUMBER = r"\p{N}[\p{N}.,]*\s*"
 _ASKS = late_regex(
@@ -48,7 +50,13 @@ def states_measure(question: str, text: str) -> bool:
     return bool(thing) and any(thing <= set(terms(part)) and held.search(part) for part in parts)
 
 
+def states_asked(question: str, one: ProseSentence) -> bool:
+    """Return whether a sentence states the measure that a question asks for, or what is so after a time it names."""
+    before = one.before.text if one.before else ""
+    return states_measure(question, one.text) or states_time(question, one.text, before)
+
+
 def with_measure_first(question: str, rows: Sequence[RankedSentence]) -> list[RankedSentence]:
-    """Return ranked sentences, the best first that states the measure which a question asks for, if one near does."""
-    found = next((row for row in rows[:_AMONG] if states_measure(question, row.sentence.text)), None)
+    """Return ranked sentences, the best first that states the measure or time which is asked for, if one near does."""
+    found = next((row for row in rows[:_AMONG] if states_asked(question, row.sentence)), None)
     return list(rows) if found is None else [found, *(row for row in rows if row is not found)]

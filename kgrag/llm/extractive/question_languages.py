@@ -122,7 +122,9 @@ _GERMAN = QuestionLanguage(
     says_what=_caseless(
         r"(?P<subject>[^.;:]{1,90}?)\s+(?:ist|sind|war|waren|bedeutet|bedeuten|bezeichnet|bezeichnen|heißt|steht\s+für)\s"
     ),
-    pronoun=_caseless(r"(?:er|sie|es|dies|diese[mnrs]?|dadurch|damit|dabei|hierbei|dazu|dort)\b"),
+    pronoun=_caseless(
+        r"(?:er|sie|es|dies|diese[mnrs]?|dadurch|damit|dabei|hierbei|dazu|dort|danach|anschließend|nach\s+dieser)\b"
+    ),
     negation=_caseless(r"\b(?:nicht|kein\p{L}*|nie|niemals|weder|ohne|unmöglich|nirgends)\b"),
     yes="ja",
     no="nein",
@@ -186,7 +188,9 @@ _FRENCH = QuestionLanguage(
     says_what=_caseless(
         r"(?P<subject>[^.;:]{1,90}?)\s+(?:est|sont|était|étaient|désigne|désignent|signifie|représente)\s"
     ),
-    pronoun=_caseless(r"(?:il|elle|ils|elles|ce|cela|ceci|ces|cette|celui|celle|ceux)\b"),
+    pronoun=_caseless(
+        r"(?:il|elle|ils|elles|ce|cela|ceci|ces|cette|celui|celle|ceux|ensuite|après\s+cela|par\s+la\s+suite)\b"
+    ),
     negation=_caseless(
         r"\b(?:ne\s|n['’])(?:\p{L}+\s){1,3}?(?:pas|jamais|plus|aucune?|rien|ni)\b|\b(?:aucune?|sans|impossible)\b"
     ),
@@ -204,18 +208,18 @@ _PAST = _caseless(
 _RECURS = MappingProxyType(
     {
         "de": _caseless(
-            r"\b(?:alle\s+(?:\p{N}|zwei|drei|vier|fünf|sechs|acht|zehn|zwölf)|jede[nrsm]?\b|(?:monat|jähr|halbjähr|vierteljähr"
+            r"\b(?:wenn|falls|sofern|sobald)\b|\b(?:alle\s+(?:\p{N}|zwei|drei|vier|fünf|sechs|acht|zehn|zwölf)|jede[nrsm]?\b|(?:monat|jähr|halbjähr|vierteljähr"
             r"|wöchent|täg)lich|(?:\p{N}{1,2}\.|erste[nrs]?|letzte[nrs]?)\s+(?:Werktag|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag"
             r"|Mittwoch)|(?:nach|vor|innerhalb|binnen)\s+[^.,;]*\b(?:Tage?n?|Wochen?|Monate?n?|Jahre?n?|Stunden?)\b)"
         ),
         "fr": _caseless(
-            r"\b(?:(?:tous|toutes)\s+les\b|chaque\b|fois\s+par\b|(?:premier|dernier|deuxième)\s+(?:jour|lundi|mardi|mercredi|jeudi"
+            r"\b(?:si|lorsqu(?:e|['’])|dès\s+qu(?:e|['’])|en\s+cas\s+d)|\b(?:(?:tous|toutes)\s+les\b|chaque\b|fois\s+par\b|(?:premier|dernier|deuxième)\s+(?:jour|lundi|mardi|mercredi|jeudi"
             r"|vendredi|samedi|dimanche)|(?:après|avant|au\s+bout|sous|dans\s+les)\s+[^.,;]*\b(?:jours?|semaines?|mois|ans?|années?"
             r"|heures?)\b)"
         ),
     }
 )
-"""What answers when something is due or happens again and again, without a date."""
+"""What answers when something is due or happens again and again, or under which condition, without a date."""
 
 
 def question_language(language: str) -> QuestionLanguage | None:

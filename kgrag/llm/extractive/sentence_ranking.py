@@ -21,7 +21,6 @@ import regex
 
 from kgrag.languages import ENGLISH
 from kgrag.late_patterns import late_regex
-from kgrag.llm.extractive.asked_measures import DIMENSIONS
 from kgrag.llm.extractive.broken_words import unbroken
 from kgrag.llm.extractive.document_names import documents_named, of_others, with_document_names
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
@@ -150,11 +149,6 @@ _CUES = tuple(
             r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b|\bthe default (?:[\w'’-]+ ){1,5}(?:is|are)\b",
         ),
         (
-            r"\b(?:since|from|in|as of)?\s*(?:which|what)\b.*\b(?:version|release)\b",
-            r"\b(?:new|added|changed|beginning|starting|introduced|available) (?:in|with)\b"
-            r"|\bsince\b|\bas of\b|\bor later\b",
-        ),
-        (
             r"\b(?:allowed|permitted|forbidden)\b",
             r"\b(?:must|may|shall|should|allowed|permitted|forbidden|prohibited)\b",
         ),
@@ -163,16 +157,10 @@ _CUES = tuple(
             r"^(?:what|which)\b.*\b(?:mean|do|does|is|specify|determine|for)\b.*$",
             r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
         ),
-        (r"\bdiffer(?:s|ences?)?\b", r"\bdifferences?\b|\bdiffers?\b|\bunlike\b|\bwhereas\b|\bin contrast\b"),
         (
             r"^(?:is|are|was|were|does|do)\b.*\b(?:on|off|enabled|disabled|true|false)\b",
             r"\b(?:is|are|on|off)\b.*\b(?:on|off|by default|enabled|disabled|true|false)\b",
         ),
-        (r"^what (?:is|are) (?:an? )", r"\bdefines?\b|\bmeans\b|\brefers? to\b|\b(?:is|are) an?\b"),
-        (r"\bborn\b|\bbirth\b", r"\bborn\b"),
-        (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
-        (r"\boccupation\b|\bprofession\b|\bjob\b", r"\b(?:is|was) (?:an?|the)\b"),
-        *DIMENSIONS,
     )
 )
 """Words of a question, and the words with which a text begins to answer such a one."""

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import regex
 
 from kgrag.late_patterns import late_regex
-from kgrag.llm.extractive.evidence_sentences import ProseSentence
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
 from kgrag.llm.extractive.question_words import WeighedQuestion, terms
-from kgrag.llm.extractive.sentence_ranking import RankedSentence, names_code, stated_confidence
+from kgrag.llm.extractive.sentence_ranking import RankedSentence, names_code, stated_confidence, veto_of
 
-__all__ = ["MIN_PROBABILITY", "is_a_part", "is_rarely_right", "probability_needed", "subject_lacking"]
+__all__ = ["MIN_PROBABILITY", "is_a_part", "is_rarely_right", "probability_needed", "subject_lacking", "why_vetoed"]
 
 MIN_PROBABILITY = 0.35
 """Probability from which a sentence of prose is an answer: with weights that were fitted on one of the two development
@@ -100,3 +100,10 @@ def is_a_part(asked: str, question: WeighedQuestion, best: ProseSentence) -> boo
     """
     of_steps = len(question.weights) > _MAX_TERMS_OF_ONE_STEP or _DESCRIBES.search(asked) is not None
     return of_steps and question.coverage(best.all_terms) < _MIN_SHARE_OF_LONG
+
+
+def why_vetoed(asked: str, texts: Sequence[EvidenceText]) -> str:
+    """Return which numbers and identifiers of a question no piece of evidence has; "" where each is somewhere."""
+    words = veto_of(asked).exact
+    nowhere = [word for word in words if all(word in veto_of(asked).lacking(text) for text in texts)]
+    return f"The evidence does not mention {' and '.join(nowhere or words)}." if texts and words else ""

@@ -19,6 +19,9 @@ _PAIRS: Final = (
     ("east(?:ern)?", "west(?:ern)?"),
     ("left", "right"),
     ("large|big", "small"),
+    ("last|latest", "next|coming|upcoming"),
+    ("letzte[nrms]?", "nächste[nrms]?|kommende[nrms]?"),
+    ("derni(?:er|ère)s?", "prochaine?s?"),
     ("alte[nrms]?", "neue[nrms]?"),
     ("große[nrms]?", "kleine[nrms]?"),
     ("obere[nrms]?", "untere[nrms]?"),
@@ -26,7 +29,7 @@ _PAIRS: Final = (
     ("ancien(?:ne)?s?", "nouve(?:au|lle|l)s?"),
     ("grande?s?", "petite?s?"),
 )
-_THE: Final = r"\b(?:the|d(?:er|ie|as|em|en|es)|im|am|vom|zum|zur|le|la|les|l['’]|du|des|au)\s*"
+_THE: Final = r"\b(?:the|its|our|d(?:er|ie|as|em|en|es)|im|am|vom|zum|zur|le|la|les|l['’]|du|des|au)\s*"
 _SIDES: Final = tuple(
     (
         late_regex(rf"{_THE}(?:{one})\b", flags=regex.I),
