@@ -58,7 +58,7 @@ from kgrag.llm.extractive.sentence_ranking import (
 from kgrag.llm.extractive.sentence_windows import sentence_window
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.stated_counts import counts_stated
-from kgrag.llm.extractive.table_answers import read_table_answer, without_rows_of_others
+from kgrag.llm.extractive.table_answers import NOT_NAMED, read_table_answer, without_rows_of_others
 from kgrag.llm.extractive.value_owners import owner_lacking
 from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.llm.extractive.weak_answers import (
@@ -186,7 +186,7 @@ def _ranked(asked: str, texts: Sequence[EvidenceText], nearness: Nearness | None
         prose = _prose_candidates(question, rows, by_words=by_words, items=several_asked(asked).items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
         if chosen and chosen[0].is_fact and (lacking := _fact_name_lacking(asked, chosen, facts, texts)):
-            return _unknown(asked, rows, f"The facts that are nearest do not name {lacking}.")
+            return _unknown(asked, rows, f"{NOT_NAMED} {lacking}.")
         if not fitted or not rows or (chosen and chosen[0].is_fact):
             return (
                 _answered_by_words(asked, question, chosen)

@@ -36,15 +36,20 @@ from kgrag.llm.extractive.table_comparisons import read_comparison
 from kgrag.llm.extractive.table_counts import asks_for_sum, read_count, read_sum, states_sum
 from kgrag.llm.extractive.table_days import is_day
 from kgrag.llm.extractive.table_lists import asks_for_list, compares_figures, read_list
-from kgrag.llm.extractive.table_notes import for_group
+from kgrag.llm.extractive.table_names import rows_named
+from kgrag.llm.extractive.table_notes import for_group, said_in_prose
 from kgrag.llm.extractive.table_qualifiers import thing_asked_for
 from kgrag.llm.extractive.table_questions import TableQuestion
-from kgrag.llm.extractive.table_rosters import roster_cells
+from kgrag.llm.extractive.table_ranges import question_in_range
+from kgrag.llm.extractive.table_rosters import column_lacking, roster_cells
 from kgrag.llm.extractive.table_rows import Cell, Table, joined_tables, lacks_header, read_tables, tables_in_order
 from kgrag.llm.extractive.table_selections import Selection, selected, subjects
 from kgrag.text.hidden_sheets import HIDDEN
 
-__all__ = ["SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
+__all__ = ["NOT_NAMED", "SHARE_RIGHT", "read_table_answer", "without_rows_of_others"]
+
+NOT_NAMED = "The facts that are nearest do not name"
+"""Begins the reason of *unknown* where facts that words led to lack a name of the question."""
 
 SHARE_RIGHT = 0.9
 """Set by hand: in the end all of 61 answers from tables (130 questions) were right, of unseen tables fewer."""
@@ -103,7 +108,9 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText], *, in_order:
     read = {(part.number, part.rows[0].line) for parts in wholes for part in parts}
     cut = [] if in_order else [one for one in tables if (one.number, one.rows[0].line) not in read]
     parts = sorted((*(part for parts in wholes for part in parts), *cut), key=lambda one: one.number)
-    reply = _reply_of(asked, parts, [WholeTable.of(parts) for parts in wholes])
+    reply = _reply_of(asked, parts, [WholeTable.of(parts) for parts in wholes]) or _in_range(asked, parts)
+    if reply and not reply["unknown"] and said_in_prose(asked, reply, texts):
+        return {}
     if group := reply.pop("group", None):
         reply |= for_group(asked, group, reply["sentences"], texts)
     if in_order or (reply and not reply["unknown"] and not _compares_rows(asked)):
@@ -111,6 +118,14 @@ def read_table_answer(question: str, texts: Sequence[EvidenceText], *, in_order:
     numbers = (*(table.number for table in cut if _may_answer(asked, table)), *(text.number for text in headless))
     wanted = list(dict.fromkeys(numbers))
     return {**(reply or {"unknown": True, "sentences": []}), "whole_tables": wanted} if wanted else reply
+
+
+def _in_range(asked: TableQuestion, tables: Sequence[Table]) -> dict[str, Any]:
+    """Return the cell of the row whose range has a figure of the question."""
+    if asked.asked.kind in ("boolean", "choice") or _compares_rows(asked):
+        return {}
+    read = [(one, table) for table in tables if (one := question_in_range(asked, table)) is not None]
+    return _cell_reply(read[0][0], [read[0][1]]) if len(read) == 1 else {}
 
 
 def _reply_of(asked: TableQuestion, tables: Sequence[Table], wholes: Sequence[WholeTable]) -> dict[str, Any]:
@@ -126,9 +141,11 @@ def _reply_of(asked: TableQuestion, tables: Sequence[Table], wholes: Sequence[Wh
         return _extreme(asked, wholes)
     if not found and asks_for_list(asked):
         found = read_list(asked, wholes)
-    found = found or _roster_reply(asked, tables)
+    of_roster = {} if found else _roster_reply(asked, tables)
+    if of_roster and not of_roster["unknown"]:
+        return of_roster
     is_of_others = asked.words.negation.search(asked.text) or compares_figures(asked)
-    return found or ({} if is_of_others else _cell_reply(asked, tables))
+    return found or ({} if is_of_others else _cell_reply(asked, tables)) or of_roster
 
 
 def _roster_reply(asked: TableQuestion, tables: Sequence[Table]) -> dict[str, Any]:
@@ -161,12 +178,32 @@ def _may_answer(asked: TableQuestion, table: Table) -> bool:
 
 
 def without_rows_of_others(asked: str, found: Mapping[str, Any], texts: Sequence[EvidenceText]) -> dict[str, Any]:
-    """Return *unknown* where an answer is a row of a table that has not what is asked for, else the answer."""
+    """Return *unknown* where an answer is a row of a table that has not what is asked for, else the answer.
+
+    Where it is unknown because a name was not found, and a row has that name, the reason is what the row lacks.
+    """
     quotes = [quote for row in found["sentences"] for quote in row["citations"]]
-    why = _why_no_cell(asked, [quote["quote"].strip() for quote in quotes], texts) if quotes else ""
+    if not quotes:
+        return dict(found) | _why_row_lacks(asked, found, texts)
+    why = _why_no_cell(asked, [quote["quote"].strip() for quote in quotes], texts)
     if not why:
         return dict(found)
     return {"unknown": True, "sentences": [], "reason": why, "nearest": quotes[:_MAX_NEAREST]}
+
+
+def _why_row_lacks(question: str, found: Mapping[str, Any], texts: Sequence[EvidenceText]) -> dict[str, Any]:
+    """Return the reason that a row with a name of the question gives for *unknown*, with the row; {} for none."""
+    asked = TableQuestion.read(question)
+    for table in (table for text in texts for table in read_tables(text, asked.language)):
+        row, cell = next(rows_named(asked, table), (None, None))
+        missing = column_lacking(asked, table)
+        is_wrong = str(found.get("reason", "")).startswith(NOT_NAMED) and cell is not None and cell.terms <= asked.terms
+        if row is None or cell is None or not (missing or is_wrong):
+            continue
+        lacks = f"no column “{missing}”" if missing else "no column that is what the question asks for"
+        nearest = [{"evidence": table.number, "quote": row.line}]
+        return {"reason": f"The table has a row for {cell.text}, and {lacks}.", "nearest": nearest}
+    return {}
 
 
 def _why_no_cell(question: str, quotes: Sequence[str], texts: Sequence[EvidenceText]) -> str:

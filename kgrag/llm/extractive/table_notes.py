@@ -15,7 +15,7 @@ from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import is_row, is_wide_row
 from kgrag.text.sentences import split
 
-__all__ = ["for_group", "sentences_beside"]
+__all__ = ["for_group", "said_in_prose"]
 
 _MAX_SENTENCES = 2
 
@@ -38,7 +38,7 @@ def for_group(
         sentence: text.number
         for text in sorted(texts, key=lambda one: one.number != number)
         if text.title == title
-        for sentence in sentences_beside(text)
+        for sentence in _sentences_beside(text)
         if asked.is_same(head, terms(sentence, asked.language))
     }
     if not said:
@@ -53,9 +53,23 @@ def for_group(
     return {"unknown": False, "sentences": [*beside, *rows], "values": []}
 
 
-def sentences_beside(text: EvidenceText) -> Iterator[str]:
+def _sentences_beside(text: EvidenceText) -> Iterator[str]:
     """Yield the sentences of a piece that are no rows."""
     body = text.source or text.text
     for start, end in split(body):
         if not (is_row(body[start:end]) or is_wide_row(body[start:end])):
             yield body[start:end]
+
+
+def said_in_prose(asked: TableQuestion, reply: Mapping[str, Any], texts: Sequence[EvidenceText]) -> bool:
+    """Return whether a sentence of prose has all words of a question, of which the rows of a reply lack one."""
+    rows = [row for row in reply["sentences"] if row.get("computed")]
+    numbers = {quote["evidence"] for row in rows for quote in row["citations"]}
+    shown = [str(row["text"]) for row in rows] + [quote["quote"] for row in rows for quote in row["citations"]]
+    shown += [f"{text.title} {text.heading}" for text in texts if text.number in numbers]
+    known = frozenset(terms(" ".join(shown), asked.language))
+    explained = known | asked.standing_for(known) | asked.of_extremes | asked.words.rows
+    if all(asked.has(one, explained) for one in asked.terms):
+        return False
+    sentences = (sentence for text in texts for sentence in _sentences_beside(text))
+    return any(asked.terms <= frozenset(terms(sentence, asked.language)) for sentence in sentences)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kgrag.llm.extractive.question_words import terms
-from kgrag.llm.extractive.table_cells import FoundCell, written_length
-from kgrag.llm.extractive.table_columns import truth
+from kgrag.llm.extractive.table_cells import FoundCell, truth_asked, written_length
 from kgrag.llm.extractive.table_names import rows_named
 from kgrag.llm.extractive.table_questions import TableQuestion
 from kgrag.llm.extractive.table_rows import Cell, Table
@@ -38,7 +37,7 @@ def roster_cells(asked: TableQuestion, tables: Sequence[Table]) -> list[RosterCe
         if len(columns) != 1 or len(rows) != 1:
             continue
         (row, name), cell = rows[0], rows[0][0].cells[columns[0]]
-        if truth(cell.text) is not None:
+        if truth_asked(asked, cell.text) is not None:
             continue
         said = _said(asked, table, cell, name)
         found.append(RosterCell(FoundCell(table, row, cell, 1.0, name.text), said))

@@ -207,16 +207,24 @@ def _comparisons(asked: TableQuestion, table: WholeTable, text: str) -> tuple[li
     for sign, words in asked.words.comparisons.items():
         pattern = rf"(?:{words.pattern})\s+(?P<sign>[€$£])?\s*(?P<amount>{AMOUNT.pattern})\s*{_UNIT}"
         while match := regex.search(pattern, rest, regex.IGNORECASE):
-            unit = match["sign"] or match["unit"] or ""
+            unit = _unit_of_column(table, rest[match.end("amount") :]) or match["sign"] or match["unit"] or ""
             is_unit = any(_same_unit(unit, column.unit) for column in table.columns if column.unit)
             is_unit = is_unit or (unit.casefold() in _UNITS and not _is_in_label(asked, table, unit))
             end = match.end() if is_unit or not match["unit"] else match.start("unit")
+            end = max(end, rest.find(unit, match.end("amount")) + len(unit)) if is_unit else end
             amount = figure(match["amount"], mark)
             if amount is None:
                 break
             found.append(_Comparison(sign, amount, unit if is_unit else "", rest[match.start() : end].strip()))
             rest = f"{rest[: match.start()]} {rest[end:]}"
     return found, rest
+
+
+def _unit_of_column(table: WholeTable, behind: str) -> str:
+    """Return the unit of a column that stands behind a figure, of more words than one: "working days"; "" for none."""
+    said = behind.strip()
+    units = (column.unit for column in table.columns if " " in column.unit)
+    return next((said[: len(unit)] for unit in units if said.casefold().startswith(unit.casefold())), "")
 
 
 def _is_in_label(asked: TableQuestion, table: WholeTable, unit: str) -> bool:
@@ -372,11 +380,13 @@ def _unexplained(asked: TableQuestion, table: WholeTable, left: set[str], column
     of_names = frozenset[str]().union(*(label for column, label in own if column.names_rows))
     if any(column.figures and all(asked.has(one, left - nouns) for one in label) for column, label in own):
         return True
+    # "Which offer is the cheapest?" asks for offers, which a table has or has not
+    is_vague = bool(nouns) and nouns <= asked.words.vague and asked.words.which.search(asked.text) is not None
     for one in left:
         is_counted = one in nouns and (asked.is_same(one, labels) or one in asked.words.rows)
         is_counted = is_counted or asked.is_same(one, of_names)
         is_counted = is_counted or (one in nouns and one in asked.words.people and table.naming.names_persons)
-        said = asked.is_same(one, around) or one in asked.words.vague or one in asked.words.rows
+        said = asked.is_same(one, around) or (one in asked.words.vague and not is_vague) or one in asked.words.rows
         said = said or (one not in nouns and asked.has(one, around))
         if not is_counted and (one in cells or not said):
             return True

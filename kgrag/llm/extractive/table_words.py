@@ -92,7 +92,7 @@ _ENGLISH = TableWords(
                 "trainer teacher instructor lecturer tutor speaker leader",
             ),
             (r"\bdoes\b.*\bgive\b", "trainer teacher instructor lecturer tutor speaker"),
-            (r"\b(?:rents?|rented|occup(?:y|ies))\b", "tenant lessee"),
+            (r"^who (?:rents?|rented|occupies)\b", "tenant lessee"),
             (r"\b(?:donate[sd]?|gave)\b", "donor"),
             (r"\b(?:takes? place|held|happens?|starts?|begins?)\b", "date day start"),
             (r"\b(?:oldest|newest)\b", "year built purchase bought date"),
@@ -149,7 +149,8 @@ _ENGLISH = TableWords(
         r"|\b(?:do|can) (?:we|you|they) (?:have|offer|sell)\b"
     ),
     plural=caseless(
-        r"\b(?:which|what)\s+(?:(?!is\b)\p{Ll}+\s+){0,2}?(?:\p{L}+[^\Wsiu]s|people|children|staff|series)\s+(?!is\b|was\b)"
+        r"\b(?:which|what)\s+(?!(?:is|was|does|has|are|were|do|did|have)\b)(?:\p{Ll}+\s+){0,2}?"
+        r"(?!(?:was|does|has)\b)(?:\p{L}+[^\Wsiu]s|people|children|staff)\s+(?!is\b|was\b)"
     ),
     naming="name product item title model description designation type",
     names=late_regex(r"(?<=\s)(?:\p{Lu}[\p{L}\p{M}\p{N}'’./-]*|[\p{L}-]*\p{N}[\p{L}\p{N}.,:/-]*)"),
