@@ -29,7 +29,10 @@ _COST_OF = late_regex(
     r"\s*(?:how\s+much|what)\s+(?:does|do|did)\s+(?:an?|the)\s+(?:[\p{L}-]+\s)*?(?P<thing>[\p{L}-]{3,})\s+cost\b",
     flags=regex.IGNORECASE,
 )
-_COSTS = r"\s+(?!\p{L}+ly\b|(?:also|still|now|only|then|itself|alone|today)\b)(?P<other>\p{Ll}{3,})\s+(?:costs?|is|are|was|were)\b"
+_COSTS = (
+    r"\s+(?!\p{L}+ly\b|(?:also|still|now|only|then|itself|alone|today)\b)(?P<other>\p{Ll}{3,})"
+    r"\s+(?:costs?|is|are|was|were)\b"
+)
 _OF_ANY_PRICE = frozenset(terms("price cost amount total sum charge fee rate"))
 
 
