@@ -35,7 +35,11 @@ _MORE_BEHIND = late_regex(
     r"\s+(?:than|als|que|qu['’])",
     flags=regex.IGNORECASE,
 )
-_BY_BEFORE = late_regex(r"(?:\b(?:by|um)|(?<!\bd)\bde)\s+(?:about\s+|rund\s+|[£$€]\s?)*$", flags=regex.IGNORECASE)
+_BY_BEFORE = late_regex(
+    r"(?:\b(?:by|um)|(?<!\bd)\bde)\s+(?:about\s+|rund\s+|(?:no\s+|not\s+)?more\s+than\s+|at\s+most\s+"
+    r"|up\s+to\s+|höchstens\s+|maximal\s+|au\s+plus\s+|[£$€]\s?)*$",
+    flags=regex.IGNORECASE,
+)
 _FROM = late_regex(r"\b(?:from|von|de)\s+(?:only\s+|bisher\s+|derzeit\s+)?[£$€]?\s?$", flags=regex.IGNORECASE)
 _TO = late_regex(r"\b(?:to|auf|à)\s+[£$€]?\s?$", flags=regex.IGNORECASE)
 _CHANGED = late_regex(
@@ -165,7 +169,8 @@ def _of_difference(question: str, text: str, values: Sequence[Value]) -> list[Va
 
     def is_difference(value: Value) -> bool:
         return any(
-            _MORE_BEHIND.match(text, at + len(value.text)) or (asks and _BY_BEFORE.search(text[:at]))
+            _MORE_BEHIND.match(text, at + len(value.text))
+            or ((asks or (value.text.endswith("%") and _CHANGED.search(text))) and _BY_BEFORE.search(text[:at]))
             for at in _spots(value.text, text)
         )
 

@@ -29,6 +29,8 @@ NOTICE = (
             ["12"],
         ),
         ("en", "How high is the rent?", "From 2028 the rent follows the price index.", []),
+        ("en", "How high is the rent?", "The rent follows the index, but rises by no more than 3 % a year.", []),
+        ("en", "By how much may the rent rise?", "The rent rises by no more than 3 % a year.", ["3 %"]),
         ("en", "How many pitches have electricity?", SITE, ["35"]),
         ("en", "How many pitches does the site have?", SITE, ["140 pitches"]),
         ("de", "Wie hoch ist die Versicherungssumme für Gebäude B?", SUM, ["1.850.000 EUR"]),
