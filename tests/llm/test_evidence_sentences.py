@@ -572,3 +572,14 @@ def test_the_number_of_an_article_is_what_its_text_is_about_and_no_sentence() ->
         ("Article 2", "La demande est écrite."),
         ("Article 2", "L'accord vaut un an."),
     ]
+
+
+def test_the_title_of_a_plain_text_is_a_heading_and_no_term_that_is_explained() -> None:
+    text = "CONFIRMATION OF INSURANCE\n\nThe excess is 1,200 EUR.\n\nStorm is insured."
+    found = list(read_sentences(EvidenceText(1, "passage", "", text)))
+    assert [(one.label, one.text) for one in found] == [("", "The excess is 1,200 EUR."), ("", "Storm is insured.")]
+    assert all("insur" in one.around for one in found)
+    behind = list(
+        read_sentences(EvidenceText(1, "passage", "", "max_workers\n\nThe default is 3.", before="Workers.\n"))
+    )
+    assert [one.label for one in behind] == ["max_workers"]
