@@ -46,6 +46,7 @@ def listed(reply):
         ("Welche Lieferanten haben keinen Rahmenvertrag?", LIEFERANTEN, "Lieferanten", ["Topf & Co", "Tropfnetz"]),
         ("Welche Lieferanten gibt es?", LIEFERANTEN, "Lieferanten", ["Erdenwerk", "Topf & Co", "Tropfnetz"]),
         ("Quelles salles n'ont pas de vidéoprojecteur ?", SALLES, "Salles", ["Salle Indigo"]),
+        ("Which workshop is in the loft?", COURSES.replace("Course |", "Workshop |"), "W", ["Glazing", "Tile making"]),
         ("Who is off in week 12?", ROTA, "Rota", ["Tessa Quill", "Noah Barth"]),
         ("Who is on nights in week 12?", ROTA, "Rota", ["Imran Sadiq"]),
         ("How many people are off in week 12?", ROTA, "Rota", ["2"]),
@@ -67,6 +68,11 @@ def test_all_rows_that_a_question_means_are_listed(question, text, title, expect
 )
 def test_nothing_is_listed_where_a_word_is_not_explained_or_no_row_has_it(question, text):
     assert ask(question, text, title="Boats")["unknown"]
+
+
+def test_a_price_is_no_day():
+    text = "Item: Tablet set; Purchase date: 2025-10-01; Purchase price (EUR): 2150.00; Location: 0.03"
+    assert listed(ask("When was the tablet set purchased?", text, title="Items")) == ["2025-10-01"]
 
 
 def test_many_names_are_cut_and_said_to_be_more():

@@ -45,7 +45,8 @@ _YEARS = frozenset(
 )
 """Terms of labels of columns whose rows are years."""
 _DATED = late_regex(
-    r"\b\p{N}{4}\b|\p{N}[:.]\p{N}{2}|\p{N}{1,2}[./-]\p{N}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b"
+    r"(?<![\p{N}.,])(?:1[5-9]|20)\p{N}\p{N}(?!\p{N}|[.,]\p{N})|\b\p{N}{1,2}[:.]\p{N}{2}\b"
+    r"|(?<!\p{N})\p{N}{1,2}[./-]\p{N}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b"
     r"|\b(?:mon|tue|wed|thu|fri|sat|sun)\p{L}*|\b(?:closed|noon|midnight|spring|summer|autumn|winter|daily|always|never)\b"
     r"|\p{N}\s*(?:am|pm|months?|weeks?|days?|years?)",
     flags=regex.IGNORECASE,

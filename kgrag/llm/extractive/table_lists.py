@@ -20,14 +20,10 @@ _MAX_NAMED = 20
 
 
 def asks_for_list(asked: TableQuestion) -> bool:
-    """Return whether a question asks for all things of which something holds."""
+    """Return whether a question may ask for all things of which something holds: "Which equipment is in L-3?"."""
     if asked.asked.kind in ("choice", "boolean") or asked.words.how_many.search(asked.text):
         return False
-    return (
-        asked.words.plural.search(asked.text) is not None
-        or asked.words.who.match(asked.text) is not None
-        or (asked.words.which.search(asked.text) is not None and compares_figures(asked))
-    )
+    return asked.words.which.search(asked.text) is not None or asked.words.who.match(asked.text) is not None
 
 
 def compares_figures(asked: TableQuestion) -> bool:
@@ -40,14 +36,21 @@ def compares_figures(asked: TableQuestion) -> bool:
 
 
 def read_list(asked: TableQuestion, tables: Sequence[WholeTable]) -> dict[str, Any]:
-    """Return the reply that names all rows which a question means; {} where no table has all that it says."""
+    """Return the reply that names all rows which a question means; {} where no table has all that it says.
+
+    One row is none of a list where the question is not for several, or compares with a figure: a cell answers it.
+    """
     found = [one for table in tables if (one := _listed(asked, table)) is not None]
     reply = reply_of_best(found, _values)
-    if reply and not reply["unknown"] and not reply["values"]:
+    if reply and not reply["unknown"] and not reply["values"]:  # no row has it
         reason = f"No row of the table has {reply['sentences'][0]['text'].rstrip('.')}."
         nearest = reply["sentences"][0]["citations"][:1]
         return {"unknown": True, "sentences": [], "reason": reason, "nearest": nearest}
-    return reply
+    is_of_several = (
+        asked.words.plural.search(asked.text) or asked.words.who.match(asked.text) or compares_figures(asked)
+    )
+    is_of_several = is_of_several or asked.words.negation.search(asked.text)
+    return reply if is_of_several or len(reply.get("values", ())) > 1 else {}
 
 
 def _listed(asked: TableQuestion, table: WholeTable) -> Result | None:

@@ -150,7 +150,7 @@ _ENGLISH = TableWords(
     ),
     plural=caseless(
         r"\b(?:which|what)\s+(?!(?:is|was|does|has|are|were|do|did|have)\b)(?:\p{Ll}+\s+){0,2}?"
-        r"(?:\p{L}+[^\Wsiu]s|people|children|staff)\s+(?!is\b|was\b)"
+        r"(?!(?:was|does|has)\b)(?:\p{L}+[^\Wsiu]s|people|children|staff)\s+(?!is\b|was\b)"
     ),
     naming="name product item title model description designation type",
     names=late_regex(r"(?<=\s)(?:\p{Lu}[\p{L}\p{M}\p{N}'’./-]*|[\p{L}-]*\p{N}[\p{L}\p{N}.,:/-]*)"),
