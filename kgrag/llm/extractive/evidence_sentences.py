@@ -181,8 +181,9 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
     for at, (line, new_label) in enumerate(lines):
         position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
-            title = "# " if _is_title(text, body, new_label) else ""
-            under, header = _below(f"{title}{new_label}", heading, under), ""
+            if _is_title(text, body, new_label) or _is_section(body, new_label):
+                new_label = f"# {' '.join(new_label.split())}"  # noqa: PLW2901 - the same label
+            under, header = _below(new_label, heading, under), ""
         if _is_row(line) and not header:
             header = line
             continue
@@ -208,6 +209,11 @@ def _is_title(text: EvidenceText, body: str, label: str) -> bool:
     """
     opens = not text.before and not text.source and body.lstrip().startswith(f"{label}\n\n")
     return opens and _CAPITALS.fullmatch(label.partition("\n")[0]) is not None
+
+
+def _is_section(body: str, label: str) -> bool:
+    """Return whether a label is a numbered line with its text right below: a heading, as "## 2 Card readers" is."""
+    return _CHAPTER.match(label) is not None and f"{label}\n" in body and f"{label}\n\n" not in body
 
 
 def _below(label: str, heading: frozenset[str], above: _Under) -> _Under:
