@@ -119,7 +119,10 @@ def _put(fragment: str, question: str, span: _Span) -> str:
     article, inner = _ARTICLE.match(fragment), _ARTICLE.match(question[start:end])
     own = _ENDS_WITH_ARTICLE.search(question[:start])
     bare = fragment
-    if article and own:
+    if regex.match(r"d['’]", question[start:end]):  # "le tarif d'entrée": French "of" without an article
+        plain = fragment[article.end() :] if article else fragment
+        bare = f"d'{plain}" if regex.match(r"[aeiouyhàâéèêîôœ]", plain, regex.IGNORECASE) else f"de {plain}"
+    elif article and own:
         start = own.start()
     elif article and not inner:
         bare = fragment[article.end() :]

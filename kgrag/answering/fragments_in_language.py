@@ -225,8 +225,17 @@ def _with_thing(question: str, words: str, language: str) -> str:
         if places := list(regex.finditer(rf"{behind}(?P<article>{article}){begins}(?P<noun>{noun})", question)):
             place = _likest(places, thing["noun"])
             put = words if thing["article"] and place["article"] else f"{place['article']}{thing['noun']}"
-            return f"{question[: place.start()]}{put}{question[place.end() :]}"
+            return _contracted(f"{question[: place.start()]}{put}{question[place.end() :]}", language)
     return ""
+
+
+def _contracted(question: str, language: str) -> str:
+    """Return a French question with "d'" and "de" before another article as they are written: "d'la" is "de la"."""
+    if language != "fr":
+        return question
+    apart: str = regex.sub(r"\bd['’](?=l(?:a|es?)\s)", "de ", question)
+    plural: str = regex.sub(r"\bde\s+les\s", "des ", apart)
+    return str(regex.sub(r"\bde\s+le\s", "du ", plural))
 
 
 def _likest(places: list[regex.Match[str]], noun: str) -> regex.Match[str]:

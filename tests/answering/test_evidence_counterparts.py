@@ -41,6 +41,12 @@ TARIFS = "| Groupe | Entrée (EUR) | Abonnement annuel (EUR) |\n|---|---|---|\n|
             "Et l'entrée ?",
             "Quel est le prix de l'entrée pour les enfants ?",
         ),
+        (
+            "Quel est le tarif d'entrée pour les adultes ?",
+            TARIFS,
+            "Et l'abonnement annuel ?",
+            "Quel est le tarif d'abonnement annuel pour les adultes ?",
+        ),
     ],
 )
 def test_a_label_replaces_a_label_and_a_cell_a_cell(question: str, table: str, message: str, full: str) -> None:

@@ -22,6 +22,7 @@ CASES = [
         "Und mit Jonas Reed?",
         "Wann findet die Lesung mit Jonas Reed statt?",
     ),
+    ("Combien coûte la location d'une cabine ?", "Et la serviette ?", "Combien coûte la location de la serviette ?"),
     ("À quelle heure ferme la piscine ?", "Et le dimanche ?", "À quelle heure ferme la piscine le dimanche ?"),
     (
         "Quelle est la cotisation d'un membre actif en 2024 ?",

@@ -549,14 +549,15 @@ MINUTES = (
 )
 
 
-def test_a_numbered_line_above_its_paragraph_is_what_that_is_about_and_no_sentence() -> None:
-    found = list(read_sentences(EvidenceText(1, "passage", "", MINUTES)))
-    assert [(one.label, one.text) for one in found if "Peter" not in one.text] == [
-        ("1. Air conditioning", "Delivery was postponed to 19 August."),
-        ("2. Card readers", "The new date is 15 September."),
-        ("2. Card readers", "The budget is 9,600 EUR."),
-        ("3. Next meeting", "24 September 2026, 10:00."),
+def test_a_numbered_line_above_its_paragraph_is_a_heading_and_no_sentence() -> None:
+    found = [one for one in read_sentences(EvidenceText(1, "passage", "", MINUTES)) if "Peter" not in one.text]
+    assert [(one.label, one.text) for one in found] == [
+        ("", "Delivery was postponed to 19 August."),
+        ("", "The new date is 15 September."),
+        ("", "The budget is 9,600 EUR."),
+        ("", "24 September 2026, 10:00."),
     ]
+    assert ["card" in one.around for one in found] == [False, True, True, False]
 
 
 def test_items_of_a_numbered_list_stay_sentences() -> None:
@@ -572,3 +573,14 @@ def test_the_number_of_an_article_is_what_its_text_is_about_and_no_sentence() ->
         ("Article 2", "La demande est écrite."),
         ("Article 2", "L'accord vaut un an."),
     ]
+
+
+def test_the_title_of_a_plain_text_is_a_heading_and_no_term_that_is_explained() -> None:
+    text = "CONFIRMATION OF INSURANCE\n\nThe excess is 1,200 EUR.\n\nStorm is insured."
+    found = list(read_sentences(EvidenceText(1, "passage", "", text)))
+    assert [(one.label, one.text) for one in found] == [("", "The excess is 1,200 EUR."), ("", "Storm is insured.")]
+    assert all("insur" in one.around for one in found)
+    behind = list(
+        read_sentences(EvidenceText(1, "passage", "", "max_workers\n\nThe default is 3.", before="Workers.\n"))
+    )
+    assert [one.label for one in behind] == ["max_workers"]

@@ -53,6 +53,7 @@ _SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
 _CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
 _ARTICLE_NUMBER = late_regex(r"\p{Lu}\p{L}+\s\p{N}{1,3}\p{Ll}?\.")
 """The number of an article before its text: "Article 2. The request …"."""
+_CAPITALS = late_regex(r"(?:\p{Lu}|[ ,.'’&()–-]|\p{N}){12,}")
 _OPENS_SENTENCE = late_regex(r"\p{Lu}|\p{N}+\s")
 _NUMBERED_LINE = late_regex(r"\s*\p{N}{1,2}[.)]\s")
 _OPTION_WITH_COLON = late_regex(r"(?P<term>-{1,2}[\p{L}\p{N}][^\n:]{0,50}?)\s+:\s+(?=\S)")
@@ -180,6 +181,8 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
     for at, (line, new_label) in enumerate(lines):
         position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
+            if _is_title(text, body, new_label) or _is_section(body, new_label):
+                new_label = f"# {' '.join(new_label.split())}"  # noqa: PLW2901 - the same label
             under, header = _below(new_label, heading, under), ""
         if _is_row(line) and not header:
             header = line
@@ -197,6 +200,20 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
             continue
         under.opens = False
         yield replace(one, items=_items(line, body[position:], text))
+
+
+def _is_title(text: EvidenceText, body: str, label: str) -> bool:
+    """Return whether a label begins with the title of a plain text: a line in capitals that opens the document.
+
+    It is a heading then, as if it were marked as one: all of the text is about it, not only what follows.
+    """
+    opens = not text.before and not text.source and body.lstrip().startswith(f"{label}\n\n")
+    return opens and _CAPITALS.fullmatch(label.partition("\n")[0]) is not None
+
+
+def _is_section(body: str, label: str) -> bool:
+    """Return whether a label is a numbered line with its text right below: a heading, as "## 2 Card readers" is."""
+    return _CHAPTER.match(label) is not None and f"{label}\n" in body and f"{label}\n\n" not in body
 
 
 def _below(label: str, heading: frozenset[str], above: _Under) -> _Under:
