@@ -58,6 +58,10 @@ def test_a_cell_alone_is_no_answer_for_a_group_that_the_text_beside_the_table_na
     assert "“students”" in unsaid["reason"]
 
 
+NAMES = ("North 1", "North 2", "South 1", "South 2")
+RENTS = (180, 130, 260, 150)
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
@@ -70,3 +74,11 @@ def test_a_cell_alone_is_no_answer_for_a_group_that_the_text_beside_the_table_na
 )
 def test_two_rows_are_compared_by_the_column_of_the_comparative(question, expected):
     assert value(ask(question, BOATS, title="Boats")) == expected
+
+
+def test_rows_whose_names_share_words_are_compared():
+    stalls = "\n".join(
+        f"Stall: {name}; Price (EUR): {rent}; Power: yes" for name, rent in zip(NAMES, RENTS, strict=True)
+    )
+    assert value(ask("Is South 1 more expensive than North 2?", stalls, title="Stalls")) == "yes"
+    assert value(ask("Is South 2 more expensive than North 1?", stalls, title="Stalls")) == "no"
