@@ -13,11 +13,10 @@ end well. FOLDER keeps the counts: the same command goes on where it was ended (
 so long).
 
 At the end graphs and vectors must be those of a build without workers and without kills, but for times, and tokens that
-an earlier process paid for: what is missing is lost, what
-is there besides doubled, what differs torn; and a doctor must find nothing. A completion is ``paid twice`` where the
-service was asked for it again, but for as many per dead driver or loader as it had under way at once (four): these are
-counted apart. Of a worker's death nothing may be asked again. ``left`` counts workers that outlive their driver, and
-what they left.
+an earlier process paid for: what is missing is lost, what is there besides (a doctor's finding, too) doubled, what
+differs torn. A completion is ``paid twice`` where the service was asked for it again, but for as many per dead driver
+or loader as it had under way at once (four): these are counted apart. Of a worker's death nothing may be asked again.
+``left`` counts workers that outlive their driver, and what they left.
 
 Exit code 0: nothing is wrong; 1: something is; 3: kills are left for the next piece.
 """
@@ -29,6 +28,7 @@ import random
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,7 +45,7 @@ from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.vocab import KG, PROV
 
-__all__ = ["main"]
+__all__ = ["count_paid", "main"]
 
 _METHODS = ("og_rag", "poly_rag", "sire_rag")
 _PLACES = {
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--methods", nargs="+", default=_METHODS, choices=_METHODS)
     parser.add_argument("--seed", type=int, default=20, help="another one draws other moments")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no build is begun after so long")
-    parser.add_argument("--fault", default="", choices=("lose", "tear", "pay"), help="do this behind each build")
+    parser.add_argument("--fault", default="", choices=("lose", "tear"), help="do this behind each build")
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
     begun, is_left = time.monotonic(), False
@@ -123,7 +123,9 @@ class _Bench:
             if kind == "worker" or not any(now):
                 found.failed += run.failed
                 break
-        self._count(found, died, 0 if kind == "worker" else len(died))
+        found.kills += len(died)
+        found.places.update(died)
+        count_paid(self._service.asked, found, deaths=0 if kind == "worker" else len(died))
         self._do_wrong()
         there = _state(self._path)
         compare(whole, there, found)
@@ -147,17 +149,8 @@ class _Bench:
         shutil.copytree(self._ready, path)
         self._service.asked.clear()
 
-    def _count(self, found: Found, died: Sequence[str], drivers: int) -> None:
-        found.kills += len(died)
-        found.places.update(died)
-        again = self._service.asked.total() - len(self._service.asked) + (self._fault == "pay")
-        under_way = min(again, CONCURRENCY * drivers)
-        found.paid += self._service.asked.total()
-        found.paid_again += under_way
-        found.paid_twice += again - under_way
-
     def _do_wrong(self) -> None:
-        if self._fault not in ("lose", "tear"):
+        if not self._fault:
             return
         store = ox.Store(str(self._path / "store"))
         graph = next(each for each in store.named_graphs() if "/document/" in str(each))
@@ -166,6 +159,15 @@ class _Bench:
         else:
             store.remove(next(store.quads_for_pattern(None, None, None, graph)))
         store.flush()
+
+
+def count_paid(asked: Counter[str], found: Found, *, deaths: int) -> None:
+    """Count what was asked; what was asked again is paid twice, but for what dead processes can have had under way."""
+    again = asked.total() - len(asked)
+    under_way = min(again, CONCURRENCY * deaths)
+    found.paid += asked.total()
+    found.paid_again += under_way
+    found.paid_twice += again - under_way
 
 
 def _take_in(path: Path) -> None:

@@ -38,6 +38,11 @@ _ASKS = late_regex(
     r"(?P<verb>\p{L}+)",
     flags=regex.IGNORECASE,
 )
+_BY = late_regex(r"\b(?:by|von|durch|par)\s+(?:(?:Mr|Mrs|Ms|Dr|Herrn?|Frau|M|Mme)\b\.?\s+)*$")
+_WHO_IS_NAMED = late_regex(
+    r"(?i:who|wer|qui)\s+(?i:is|was|ist|war|est|était)\s+(?:(?:Mr|Mrs|Ms|Dr|Prof|Herr|Frau|M|Mme)\b\.?\s+)*"
+    r"(?P<name>\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)*)[\s?]*"
+)
 _LOWER = late_regex(r"(?<![\p{L}-])\p{Ll}{3,}")
 
 
@@ -55,6 +60,8 @@ def persons_asked(question: str, text: str, names: Sequence[Span], language: str
     ([(18, 25)], [])
     """
     is_office = _IS.match(question) is not None
+    if any(_is_named(question, text[slice(*name)]) for name in names):
+        return []
     asked = set(terms(_OF.split(question, maxsplit=1)[0] if is_office else question, language))
     offices = {name: set(terms(found["office"], language)) for name in names if (found := _OFFICE.match(text, name[1]))}
     if is_office and (known := asked & set().union(*offices.values())):
@@ -62,6 +69,8 @@ def persons_asked(question: str, text: str, names: Sequence[Span], language: str
         return held if len(held) == 1 else []
     if is_office and offices and len(offices) == len(names):
         return []
+    if is_office and asked & set(terms(text, language)):  # "The insurer was notified by Tom Roe" names no insurer
+        names = [name for name in names if not _BY.search(text, endpos=name[0])]
     parts = _parts(text, names)
     if len(parts) == 1:
         return list(names)
@@ -70,6 +79,12 @@ def persons_asked(question: str, text: str, names: Sequence[Span], language: str
     verb = "" if is_office else _verb(question, language)
     at = _part_asked(asked, said, own, verb)
     return [] if at is None else [name for name in names if parts[at][0] <= name[0] < parts[at][1]]
+
+
+def _is_named(question: str, name: str) -> bool:
+    """Return whether a question asks who the person of a name is, which the name itself does not tell."""
+    found = _WHO_IS_NAMED.fullmatch(question.strip())
+    return found is not None and set(found["name"].split()) <= set(name.split())
 
 
 def _part_asked(asked: set[str], said: Sequence[set[str]], own: Sequence[set[str]], verb: str) -> int | None:

@@ -20,6 +20,7 @@ from kgrag.answering.numbered_places import numbered_places
 from kgrag.answering.occupations import asks_occupation, kinds
 from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.stated_truth import stated_truth
+from kgrag.answering.units_beside import CURRENCY, with_unit_beside
 from kgrag.answering.value_clauses import lacks_period, values_with
 from kgrag.answering.values_in_language import values_in
 from kgrag.languages import ENGLISH
@@ -78,9 +79,11 @@ _ONE = late_regex(
 )
 """Stands for a thing: "the old one"."""
 _DAY = late_regex(rf"\b\p{{N}}{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b")
-_NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
+_NAMED_NUMBER = late_regex(rf"(?<![\w.-])(?!{CURRENCY}\b)(?:\p{{Lu}}{{1,4}}|{_MONTH})[ -]?(?=\p{{N}})")
 """What stands before the number of a name ("LT 11") or of a day."""
-_YEAR = late_regex(r"\b(?:in|since|until|by|during|before|after)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)")
+_YEAR = late_regex(
+    r"\b(?i:in|since|until|by|during|before|after|from)\s+(?P<year>1[5-9]\d\d|20\d\d)\b(?!\s+\p{Ll}+s\b)"
+)
 _VERSION = late_regex(
     r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
 )
@@ -207,6 +210,7 @@ def _in_language(question: str, cited: Sequence[_Cited], language: str, around: 
         for value in values_with(question, sentence.body, language, kind, cut, around):
             if value.kind == "boolean":
                 return (replace(value, citation=sentence.quotes[0][0] if sentence.quotes else 0),)
+            value = with_unit_beside(value, sentence.body)  # noqa: PLW2901 - the same value
             if (place := sentence.citation_of(value.text)) is not None:
                 return (replace(value, citation=place),)
         if kind == "boolean":
@@ -223,6 +227,7 @@ def _cut_out(question: str, asked: Asked, cited: Sequence[_Cited], around: str) 
             continue
         found = []
         for value in _values_asked(question, asked, sentence, around):
+            value = with_unit_beside(value, sentence.body)  # noqa: PLW2901 - the same value
             if (place := sentence.citation_of(value.text)) is None and value.unit:  # which the label of the value has
                 place = sentence.citation_of(value.text.removesuffix(f" {value.unit}"))
             if place is not None:

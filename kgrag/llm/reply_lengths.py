@@ -6,7 +6,8 @@ plan is corrected by the ratio of both, from the first reply on: the ratio count
 a header is (empirical Bayes: replies that differ little from each other outweigh it soon). What a model's service
 counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet; so is whether it
 counts schemas, which a service that turns them into a grammar does not; before, half of them is planned. Each forecast
-has an interval that covers nine of ten sums.
+has an interval that covers nine of ten sums. Where another version's header declared something else, what was added up
+beside it counts for input alone.
 
 What follows a query that a model wrote depends on its rows: repairs, the layer below, a second answer where the first
 leaves something open; and an answer from rows is asked with less text than is planned. How often each follows and how

@@ -38,7 +38,7 @@ def texts(
             "en",
             "How much does a single ticket cost?",
             "A single ticket costs $14.50, a return ticket $25.00; until September the single ticket cost $13.00.",
-            ["14.50"],
+            ["$14.50"],
         ),
         (
             "de",
@@ -106,8 +106,8 @@ def texts(
         ),
         ("de", "Wie viele Schlüssel gibt es für das Hoftor?", _KEYS, ["drei"]),
         ("de", "Wie viele Schlüssel gibt es für die Haustür?", _KEYS, ["acht"]),
-        ("en", "How much is deducted for lunch?", _MEALS, ["12"]),
-        ("en", "How much is deducted for breakfast?", _MEALS, ["8"]),
+        ("en", "How much is deducted for lunch?", _MEALS, ["£12"]),
+        ("en", "How much is deducted for breakfast?", _MEALS, ["£8"]),
         ("en", "How much is deducted for supper?", _MEALS, []),
         ("de", "Was kostete ein Mittagessen vor 2025?", _LUNCH, ["4,80 EUR"]),
         ("de", "Was kostet ein Mittagessen?", _LUNCH, ["5,20 EUR"]),
@@ -117,10 +117,10 @@ def texts(
         ("en", "How much is the rate for a motorcycle?", _RATES, ["24"]),
         ("en", "How much is the rate for a private car?", _RATES, ["45"]),
         ("en", "How much is the rate for a van?", _RATES, []),
-        ("en", "How much is the rent from October 2025?", _RAISED, ["68"]),
-        ("en", "How much was the old rent?", _RAISED, ["62"]),
+        ("en", "How much is the rent from October 2025?", _RAISED, ["£68"]),
+        ("en", "How much was the old rent?", _RAISED, ["£62"]),
         ("en", "By how much was the rent raised?", _RAISED, []),
-        ("en", "By how much was the rent raised?", "The rent was raised by £6.", ["6"]),
+        ("en", "By how much was the rent raised?", "The rent was raised by £6.", ["£6"]),
         ("en", "How much was budgeted for the building?", _COST, []),
         ("en", "How much more did the building cost than budgeted?", _COST, ["2.1 million"]),
         (
@@ -155,7 +155,7 @@ def test_the_value_is_that_of_the_part_that_has_what_is_asked_about(
     [
         ("de", "Wie hoch ist die Kaution?", "§ 4 Kaution", "Die Kaution beträgt 7.950,00 EUR.", ["7.950,00 EUR"]),
         ("de", "Wie lange dauert die Garantie?", "6 Garantie", "Die Garantie beträgt 24 Monate.", ["24 Monate"]),
-        ("en", "How much is the deposit?", "4 Deposit", "The deposit is £8,100.", ["8,100"]),
+        ("en", "How much is the deposit?", "4 Deposit", "The deposit is £8,100.", ["£8,100"]),
         ("de", "Was kostet der Kurs?", "1. Yoga", "Der Kurs kostet 90 Euro.", ["90 Euro"]),
     ],
 )

@@ -1,7 +1,9 @@
 """Short answers: the person who has the office or did what is asked, not the first name of a sentence."""
 
 import pytest
+import regex
 
+from kgrag.answering.persons_asked import persons_asked
 from kgrag.answering.short_answers import short_answers
 from kgrag.model import Citation
 
@@ -66,3 +68,15 @@ def test_what_is_said_of_the_opposite_thing_is_no_value(
     language: str, question: str, sentence: str, heading: str
 ) -> None:
     assert texts(question, sentence, language, (heading,)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Who is the insurer?", "The insurer was notified on 4 June by Tom Roe."),
+        ("Who is Dr Bell?", "Present: Dr Ann Bell (chair), Tom Roe."),
+    ],
+)
+def test_who_is_named_with_an_office_or_a_person_is_not_who_that_is(question, sentence):
+    names = [found.span() for found in regex.finditer(r"(?:Ann Bell|Tom Roe)", sentence)]
+    assert persons_asked(question, sentence, names) == []

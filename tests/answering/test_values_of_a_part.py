@@ -27,6 +27,7 @@ NOTICE = (
             "La salle compte 80 chaises, dont 12 avec accoudoirs.",
             ["12"],
         ),
+        ("en", "How high is the rent?", "From 2028 the rent follows the price index.", []),
         ("en", "How many pitches have electricity?", SITE, ["35"]),
         ("en", "How many pitches does the site have?", SITE, ["140 pitches"]),
         ("de", "Wie hoch ist die Versicherungssumme für Gebäude B?", SUM, ["1.850.000 EUR"]),

@@ -54,3 +54,9 @@ def test_a_certain_place_is_read(question, text, expected):
 def test_the_word_that_alone_says_what_is_asked_is_needed(language, question, sentence, lacking):
     one = next(read_sentences(EvidenceText(1, "chunk", "", sentence), language))
     assert other_thing(question, one, language) == lacking
+
+
+def test_the_cheapest_offer_is_no_price_where_there_are_no_offers():
+    found = read_directly("Which offer was the cheapest?", [EvidenceText(1, "chunk", "", "Turbidity costs 9.80 EUR.")])
+    assert found["unknown"]
+    assert not read_directly("Which shop offers the cheapest?", [EvidenceText(1, "chunk", "", "Ash costs 9.80 EUR.")])

@@ -541,3 +541,34 @@ def test_an_option_or_name_is_answered_where_it_is_defined_as_it_is_written(ques
     fitted = Meanings(("nothing",), identity="all-MiniLM-L6-v2")
     found = ask(question, piece(BELOW_HEADINGS), embedder=fitted)
     assert bool(answer) != found["unknown"] and (not answer or answer in found["sentences"][0]["text"])
+
+
+MINUTES = (
+    "Minutes: Peter Hall.\n\n1. Air conditioning\nDelivery was postponed to 19 August.\n\n2. Card readers\n"
+    "The new date is 15 September. The budget is 9,600 EUR.\n\n3. Next meeting\n24 September 2026, 10:00."
+)
+
+
+def test_a_numbered_line_above_its_paragraph_is_what_that_is_about_and_no_sentence() -> None:
+    found = list(read_sentences(EvidenceText(1, "passage", "", MINUTES)))
+    assert [(one.label, one.text) for one in found if "Peter" not in one.text] == [
+        ("1. Air conditioning", "Delivery was postponed to 19 August."),
+        ("2. Card readers", "The new date is 15 September."),
+        ("2. Card readers", "The budget is 9,600 EUR."),
+        ("3. Next meeting", "24 September 2026, 10:00."),
+    ]
+
+
+def test_items_of_a_numbered_list_stay_sentences() -> None:
+    text = "Before use:\n\n1. Open the valve\n2. Press the switch\n3. Wait for the lamp\n\nThen begin."
+    assert "Press the switch" in [one.text for one in read_sentences(EvidenceText(1, "passage", "", text))]
+
+
+def test_the_number_of_an_article_is_what_its_text_is_about_and_no_sentence() -> None:
+    text = "Article 1. Le télétravail est autorisé.\n\nArticle 2. La demande est écrite. L'accord vaut un an."
+    found = list(read_sentences(EvidenceText(1, "passage", "", text), "fr"))
+    assert [(one.label, one.text) for one in found] == [
+        ("Article 1", "Le télétravail est autorisé."),
+        ("Article 2", "La demande est écrite."),
+        ("Article 2", "L'accord vaut un an."),
+    ]

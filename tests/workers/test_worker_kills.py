@@ -1,9 +1,11 @@
 """The benchmarks that kill workers count what is wrong, and do not take half a line of a trace for one."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from benchmarks.build_kills import count_paid
 from benchmarks.killed_build import built
 from benchmarks.killed_intake import HashedWords
 from benchmarks.killed_run import Found, Trace, compare
@@ -39,6 +41,13 @@ def test_counts_are_there_for_the_next_piece(tmp_path: Path) -> None:
     found.keep(tmp_path / "worker.json")
     assert Found.read(tmp_path / "worker.json") == found
     assert Found.read(tmp_path / "none.json") == Found()
+
+
+@pytest.mark.parametrize(("deaths", "twice", "again"), [(0, 6, 0), (1, 2, 4), (2, 0, 6)])
+def test_what_a_dead_process_had_under_way_may_be_asked_again(deaths: int, twice: int, again: int) -> None:
+    found = Found()
+    count_paid(Counter({"a": 7, "b": 1}), found, deaths=deaths)
+    assert (found.paid, found.paid_twice, found.paid_again) == (8, twice, again)
 
 
 @pytest.mark.parametrize(

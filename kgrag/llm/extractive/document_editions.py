@@ -24,7 +24,7 @@ _EARLIER = late_regex(
 )
 _ENDED = late_regex(
     r"\b(?:ended|expired|lapsed|superseded|withdrawn|no\s+longer\s+(?:valid|in\s+force)|(?:is|are|was|were)\s+replaced\s+by"
-    r"|valid\s+(?:until|to)|in\s+force\s+until|außer\s+Kraft|ersetzt\s+durch|abgelaufen|aufgehoben|(?:gültig|galt|gilt)\s+bis"
+    r"|valid\s+(?:[^.\n]{1,60}\s)?(?:until|to)\s|in\s+force\s+until|außer\s+Kraft|ersetzt\s+durch|abgelaufen|aufgehoben|(?:gültig|galt|gilt)\s+(?:[^.\n]{1,40}\s)?bis"
     r"|(?:est|sont|a\s+été|ont\s+été)\s+(?:remplacée?s?\s+par|abrogée?s?)|caduque?s?|valables?\s+jusqu|en\s+vigueur\s+jusqu)",
     flags=regex.IGNORECASE,
 )

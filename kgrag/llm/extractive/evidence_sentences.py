@@ -51,6 +51,9 @@ _GOES_ON = late_regex(r"\s(?:and|or)$")
 """The end of an item of a list that others follow."""
 _SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
 _CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
+_ARTICLE_NUMBER = late_regex(r"\p{Lu}\p{L}+\s\p{N}{1,3}\p{Ll}?\.")
+"""The number of an article before its text: "Article 2. The request …"."""
+_OPENS_SENTENCE = late_regex(r"\p{Lu}|\p{N}+\s")
 _NUMBERED_LINE = late_regex(r"\s*\p{N}{1,2}[.)]\s")
 _OPTION_WITH_COLON = late_regex(r"(?P<term>-{1,2}[\p{L}\p{N}][^\n:]{0,50}?)\s+:\s+(?=\S)")
 _TWO_COLUMNS = late_regex(
@@ -289,6 +292,9 @@ def _lines(body: str) -> list[_Line]:
             if end == asked[0][1]:
                 lines.append(_Line(asked[0][0], end, body[slice(*asked[0])], is_label=True))
             continue
+        if _ARTICLE_NUMBER.fullmatch(body, start, end) and body[end : end + 1] == " ":
+            lines.append(_Line(start, end - 1, body[start : end - 1], is_label=True))
+            continue
         *terms_before, rest = _with_terms(body, start, end)
         lines += [_Line(*place, body[slice(*place)], is_label=True) for place in terms_before]
         lines.append(_Line(*rest, body[slice(*rest)], _is_label(body, *rest)))
@@ -333,19 +339,26 @@ def _is_label(body: str, start: int, end: int) -> bool:
         _SENTENCE_END.search(text)
         or _GOES_ON.search(text)
         or _PAIR.match(text)
-        or (_MARK.match(text) and not (_CHAPTER.match(text) and _is_apart(body, start, end)))
+        or (_MARK.match(text) and not (_CHAPTER.match(text) and _is_chapter(body, start, end)))
         or _PROGRAM.match(text)
         or _is_row(text)
     )
     return whole_line and short and not reads_on and any(letter.isalpha() for letter in text)
 
 
-def _is_apart(body: str, start: int, end: int) -> bool:
-    """Return whether a line has empty lines around it, and no numbered line before or behind them: is no list item."""
+def _is_chapter(body: str, start: int, end: int) -> bool:
+    """Return whether a numbered line heads what is below it: it is no list item, and an empty line is above it.
+
+    Below it is an empty line, or a sentence that begins at once.
+    """
     above, below = body[:start].rpartition("\n")[0], body[end:]
     last_above = above.rstrip().rpartition("\n")[2]
+    first_below = below.removeprefix("\n").partition("\n")[0]
     empty_above = not above.rpartition("\n")[2].strip()
-    return empty_above and below.startswith("\n\n") and not any(map(_NUMBERED_LINE.match, (last_above, below)))
+    heads = below.startswith("\n\n") or (
+        _OPENS_SENTENCE.match(first_below) is not None and _SENTENCE_END.search(first_below) is not None
+    )
+    return empty_above and heads and not any(map(_NUMBERED_LINE.match, (last_above, below.lstrip("\n"))))
 
 
 def label_before(before: str) -> tuple[str, str]:

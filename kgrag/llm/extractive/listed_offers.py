@@ -33,6 +33,7 @@ _MOST: Final = late_regex(
 _ASKS: Final = late_regex(
     r"(?:which|what|who|whose|welche[rs]?|wer|wessen|was|quel(?:le)?|qui)\b", flags=regex.IGNORECASE
 )
+_ASKS_ONE: Final = late_regex(rf"{_ASKS.pattern}\s+{_OFFER.pattern}", flags=regex.IGNORECASE)
 _SUM: Final = r"(?P<sum>\p{N}{1,3}(?:[.,'’\u00a0\u202f ]\p{N}{3})+(?:[.,]\p{N}{1,2})?|\p{N}+(?:[.,]\p{N}{1,2})?)"
 _CURRENCY: Final = r"(?:[£$€]|EUR|GBP|USD|CHF|euros?|pounds?|francs?|Franken)"
 _PRICED: Final = late_regex(
@@ -56,6 +57,8 @@ def read_offer(question: str, texts: Sequence[EvidenceText]) -> dict[str, Any]:
     language = language_to_answer_in(plain, [text.text for text in texts])
     rest = _MOST.sub(" ", _LEAST.sub(" ", _OFFER.sub(" ", plain)))
     wanted = set(terms(regex.sub(r"\b(?:made|submitted|obtained|received|gemacht|reçue?)\b", " ", rest), language))
+    if _ASKS_ONE.match(plain) and not any(_OFFER.search(text.text) for text in texts):
+        return {"unknown": True, "sentences": [], "reason": "The evidence lists no offers."}
     lists = {quote: (number, offers) for text in texts for number, quote, offers in _lists(text, wanted, language)}
     if len(lists) != 1:
         return {}
