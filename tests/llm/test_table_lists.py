@@ -70,6 +70,13 @@ def test_nothing_is_listed_where_a_word_is_not_explained_or_no_row_has_it(questi
     assert ask(question, text, title="Boats")["unknown"]
 
 
+def test_names_are_listed_and_no_codes():
+    rows = "\n".join(
+        f"Article no.: A-{at}; Article: {name}; Storage: Hall 1" for at, name in enumerate(("Ladder", "Hoist"))
+    )
+    assert listed(ask("Which articles are in Hall 1?", rows, title="Stock")) == ["Ladder", "Hoist"]
+
+
 def test_a_price_is_no_day():
     text = "Item: Tablet set; Purchase date: 2025-10-01; Purchase price (EUR): 2150.00; Location: 0.03"
     assert listed(ask("When was the tablet set purchased?", text, title="Items")) == ["2025-10-01"]

@@ -175,11 +175,8 @@ def _share(asked: TableQuestion, table: Table, cells: Sequence[Cell]) -> float:
 
 def rarity(table: Table) -> Mapping[str, float]:
     """Return for each term of the cells one by the number of rows that have it."""
-    counts: dict[str, int] = {}
-    for row in (*table.rows, *table.others):
-        for one in row.terms:
-            counts[one] = counts.get(one, 0) + 1
-    return {one: 1 / count for one, count in counts.items()}
+    counts = table.known_rows.counts
+    return {one: 1 / counts[one] for row in table.rows for one in row.terms}
 
 
 def anchor(

@@ -25,10 +25,13 @@ _Named = tuple[Table, Row, Cell]
 def read_comparison(asked: TableQuestion, tables: Sequence[Table]) -> dict[str, Any]:
     """Return which of two rows has more of what is asked for, or whether the first has; {} where that is not clear."""
     comparative = asked.words.comparative.search(asked.text)
-    named = [(table, row, cell) for table in tables for row, cell in rows_named(asked, table)]
-    names = {one[2].text.casefold() for one in named}
-    if comparative is None or len(names) != 2 or len(named) != 2 or set(named[0][0].labels) != set(named[1][0].labels):
+    by_labels: dict[frozenset[str], list[_Named]] = {}
+    for table in tables if comparative else ():
+        by_labels.setdefault(frozenset(table.labels), []).extend((table, *one) for one in rows_named(asked, table))
+    pairs = [named for named in by_labels.values() if len(named) == len({one[2].text.casefold() for one in named}) == 2]
+    if comparative is None or len(pairs) != 1:
         return {}
+    named = pairs[0]
     named.sort(key=lambda one: _place(asked, one[2]))
     found = [(cells, values) for cells in _columns(asked, named) if (values := _values(asked, named, cells))]
     if len(found) != 1:

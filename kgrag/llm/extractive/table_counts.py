@@ -143,6 +143,7 @@ def things_meant(asked: TableQuestion, table: WholeTable) -> Result | None:
     if rows is None or not _is_about(asked, table, nouns, named):
         return None
     things = [column for column in named if not column.truths and not _condition_on(column, rows)]
+    things.sort(key=lambda column: column.is_of_codes)  # "Article no." is an article as well
     of_column = things[0] if things and not any(column.names_rows for column in things) else None
     if table.has_lone_cells:
         rows.reason = rows.reason or "A row of the table has one cell only, which may be a remark."

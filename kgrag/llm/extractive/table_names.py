@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kgrag.llm.extractive.table_cells import written_length
 from kgrag.llm.extractive.table_questions import TableQuestion
-from kgrag.llm.extractive.table_rows import Cell, Row, Table
+from kgrag.llm.extractive.table_rows import NAME_COLUMNS, Cell, Row, Table
 
 __all__ = ["rows_named"]
 
-_NAMES_AT = 2
-"""Columns from the first on that name the rows."""
+_MIN_WRITTEN = 3
+"""Letters of a name that a question has as it is written, at least: "South 2" beside "South 1" and "North 2"."""
 
 
 def rows_named(asked: TableQuestion, table: Table, but: Sequence[int] = ()) -> Iterator[tuple[Row, Cell]]:
     """Yield the rows that a question names, each with the cell of its name; ``but`` are columns that name none."""
+    counts = table.known_rows.counts_in
     for row in table.rows:
-        rest = [other for other in (*table.rows, *table.others) if other is not row]
-        for at, cell in enumerate(row.cells[:_NAMES_AT]):
+        for at, cell in enumerate(row.cells[:NAME_COLUMNS]):
             said = cell.terms & asked.terms
-            others = frozenset[str]().union(*(other.cells[at].terms for other in rest if at < len(other.cells)))
-            is_named = cell.terms <= asked.terms or (table.is_whole and bool(said - others))
-            if at not in but and said and is_named and not said <= others:
+            if at in but or not said:
+                continue
+            own = {one for one in said if counts[at][one] < 2}
+            is_part = table.is_whole and any(not one.isdigit() for one in own)  # a 3 alone is no part of "V-3"
+            is_all = bool(own) and cell.terms <= asked.terms
+            if is_all or is_part or written_length(asked, cell.text) >= _MIN_WRITTEN:
                 yield row, cell
                 break

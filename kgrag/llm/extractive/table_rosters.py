@@ -34,6 +34,7 @@ def roster_cells(asked: TableQuestion, tables: Sequence[Table]) -> list[RosterCe
         heads = [Cell(label, "", table.language).label_terms for label in table.labels]
         columns = [at for at, own in enumerate(heads) if own and own <= asked.terms]
         rows = list(rows_named(asked, table, columns))
+        rows = [one for one in rows if one[1] is one[0].cells[0]] or rows  # a "late" of Monday is no name
         if len(columns) != 1 or len(rows) != 1:
             continue
         (row, name), cell = rows[0], rows[0][0].cells[columns[0]]

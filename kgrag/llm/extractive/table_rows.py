@@ -5,7 +5,8 @@ Readers of documents write both: tables of a page keep their header above, rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -18,6 +19,7 @@ from kgrag.llm.extractive.question_words import terms
 from kgrag.vocab import words_of
 
 __all__ = [
+    "NAME_COLUMNS",
     "Cell",
     "Row",
     "Table",
@@ -36,6 +38,8 @@ _PAIR = late_regex(r"(?P<label>[\p{L}\p{N}_#%№][^:;|\n]{0,80}): (?P<text>[^;\n
 _PAIRS = late_regex(r"[\p{L}\p{N}_#%№][^:;|\n]{0,80}: [^;\n]+(?:; [\p{L}\p{N}_#%№][^:;|\n]{0,80}: [^;\n]+)+")
 _WIDE = late_regex(r"[^:;\n]+: [^;\n]+(?:; [^:;\n]+: [^;\n]+){2,}")
 _MIN_WIDE = 3
+NAME_COLUMNS = 2
+"""Columns from the first on that name the rows."""
 _IN_BRACKETS = late_regex(r"\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$|\s+in\s+(?P<unit>\S+)$")
 _NOTHING = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "-", "–", "—", "?", "tbd", "tbc", "…", "..."})
 _BLANK_LINE = late_regex(r"\n\s*\n")
@@ -90,6 +94,26 @@ class Row:
         return frozenset[str]().union(*(cell.terms for cell in self.cells))
 
 
+@dataclass(frozen=True, eq=False)
+class AllRows:
+    """The rows of a table in all its pieces, by which it is told what only one of them has."""
+
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many rows have each term."""
+        return Counter(one for row in self.rows for one in row.terms)
+
+    @cached_property
+    def counts_in(self) -> tuple[Mapping[str, int], ...]:
+        """How many rows have each term in their first, and in their second cell."""
+        return tuple(
+            Counter(one for row in self.rows if at < len(row.cells) for one in row.cells[at].terms)
+            for at in range(NAME_COLUMNS)
+        )
+
+
 @dataclass(frozen=True)
 class Table:
     """A table, or the part of one that a piece of evidence has.
@@ -102,7 +126,7 @@ class Table:
         begins: whether it did not begin before the piece.
         ends: whether it does not go on behind the piece.
         around: title, headings and a short line above it, which say what the table is about.
-        others: its rows in other pieces, as far as they are there.
+        all_rows: those of all its pieces, where they are there.
     """
 
     number: int
@@ -113,12 +137,17 @@ class Table:
     ends: bool
     around: str
     language: str = ENGLISH
-    others: tuple[Row, ...] = ()
+    all_rows: AllRows | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether all its rows are there, here and in other pieces."""
-        return bool(self.others) or (self.begins and self.ends)
+        return self.all_rows is not None or (self.begins and self.ends)
+
+    @cached_property
+    def known_rows(self) -> AllRows:
+        """All its rows, or those of the piece where others are not there."""
+        return self.all_rows or AllRows(self.rows)
 
     @cached_property
     def label_terms(self) -> frozenset[str]:
@@ -210,11 +239,11 @@ def tables_in_order(texts: Sequence[EvidenceText], language: str = ENGLISH) -> l
 
 
 def _with_others(parts: list[Table]) -> list[Table]:
-    """Return the parts of a table, each with the rows of the others."""
+    """Return the parts of a table, each with the rows of all."""
     if len(parts) == 1:
         return parts
-    rows = [row for part in parts for row in part.rows]
-    return [replace(part, others=tuple(row for row in rows if row not in part.rows)) for part in parts]
+    rows = AllRows(tuple(row for part in parts for row in part.rows))
+    return [replace(part, all_rows=rows) for part in parts]
 
 
 def _begins(text: str) -> str:
