@@ -63,16 +63,7 @@ def in_runs(
     places = [one for one in dict.fromkeys(citations) if one.chunk in sources and not one.derived]
     runs: list[list[Citation]] = []
     for one in sorted(places, key=lambda one: (one.chunk, one.start)):
-        if (
-            runs
-            and _is_near(runs[-1], one)
-            and _is_of_one_entry(runs[-1][0], one, sources[one.chunk])
-            and any(
-                _begins_with_a_term(each, sources[each.chunk])
-                or (each.chunk not in of_facts and _is_fragment(each, sources[each.chunk]))
-                for each in (*runs[-1], one)
-            )
-        ):
+        if runs and (_overlap(runs[-1], one) or _belong_together(runs[-1], one, sources[one.chunk], of_facts)):
             runs[-1].append(one)
         else:
             runs.append([one])
@@ -207,6 +198,19 @@ def _is_near(run: Sequence[Citation], one: Citation) -> bool:
     end = max(each.end for each in run)
     near = one.start - end <= _MAX_GAP and max(end, one.end) - run[0].start <= _MAX_RUN
     return run[0].chunk == one.chunk and near
+
+
+def _overlap(run: Sequence[Citation], one: Citation) -> bool:
+    return any(each.chunk == one.chunk and each.end > one.start for each in run)
+
+
+def _belong_together(run: Sequence[Citation], one: Citation, source: SourceChunk, of_facts: Container[str]) -> bool:
+    """Return whether a citation is near a run of its entry, and one of them is a fragment or begins with a term."""
+    is_near = _is_near(run, one) and _is_of_one_entry(run[0], one, source)
+    return is_near and any(
+        _begins_with_a_term(each, source) or (each.chunk not in of_facts and _is_fragment(each, source))
+        for each in (*run, one)
+    )
 
 
 def _is_of_one_entry(first: Citation, one: Citation, source: SourceChunk) -> bool:

@@ -429,12 +429,12 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            whole = completed(
-                sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
-            )
             repeated = repeating_headings(sentence.quotes, by_quote, self._sources)
-            runs = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
-            citations = tuple(one for one in runs if one not in repeated) or runs
+            telling = [one for one in carried if one.citation not in repeated] or carried
+            whole = completed(
+                sentence.text, self._question, telling, self._evidence, before=self._before, titles=self._titles()
+            )
+            citations = in_runs([one.citation for one in whole], self._sources, of_facts=self._of_facts)
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))

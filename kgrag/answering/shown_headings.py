@@ -30,7 +30,7 @@ def repeating_headings(
     kept = list(range(len(quotes)))
     for at in sorted(kept, key=lambda at: len(quotes[at].text)):
         others = (one for other in kept if other != at for one in carried[other])
-        if words(quotes[at].text) and any(_stand_in(quotes[at], heading) for heading in _headings(others, sources)):
+        if words(_said(quotes[at])) and any(_stand_in(quotes[at], heading) for heading in _headings(others, sources)):
             kept.remove(at)
     return {one.citation for at in range(len(quotes)) if at not in kept for one in carried[at]}
 
@@ -42,11 +42,18 @@ def _headings(carried: Iterator[Carried], sources: Mapping[str, SourceChunk]) ->
             yield source.heading_at(one.citation.start - source.span.start)
 
 
+def _said(quote: Quote) -> str:
+    """Return a quote, of a pair of a fact ("option name: -q") the value."""
+    return quote.text.rpartition(": ")[2]
+
+
 def _stand_in(quote: Quote, heading: str) -> bool:
-    """Return whether the words of a quote follow each other in one level of a heading."""
-    wanted = [word.casefold() for word in words(quote.text)]
+    """Return whether the words of a quote follow each other in one level of a heading; of letters, as written."""
+    said = _said(quote).strip()
+    wanted = [word.casefold() for word in words(said)]
     for level in heading.split(" > "):
         there = [word.casefold() for word in words(level)]
-        if any(there[at : at + len(wanted)] == wanted for at in range(len(there))):
+        found = any(there[at : at + len(wanted)] == wanted for at in range(len(there)))
+        if found and (said in level or any(len(word) > 1 for word in wanted)):
             return True
     return False

@@ -93,3 +93,10 @@ def test_lines_of_a_wrapped_sentence_and_conditions_are_cited_with_it(quoted: li
     places = [(WRAPPED.index(quote), quote) for quote in quoted]
     citations = [Citation(quote, "urn:d", "urn:c", at, at + len(quote)) for at, quote in places]
     assert [one.quote for one in in_runs(citations, {"urn:c": source}, of_facts=["urn:c"])] == cited
+
+
+def test_citations_that_overlap_are_one() -> None:
+    pieces = [citation("When no gate moves. The default"), citation("The default is 22 to 6.")]
+    assert [one.quote for one in in_runs(pieces, {"urn:c": SOURCE}, of_facts=["urn:c"])] == [
+        "When no gate moves. The default is 22 to 6."
+    ]

@@ -75,6 +75,16 @@ def test_a_quote_of_the_heading_that_is_shown_repeats_it_beside_another() -> Non
     found = repeating_headings(quotes, carried, {"urn:c": source})
     assert [one.quote for one in found] == ["TOLL marks"]
     assert repeating_headings(quotes[1:2], carried[1:2], {"urn:c": source}) == set()
+    of_a_fact = [quotes[0], Quote("option name: Toll marks", 1)]
+    assert [one.quote for one in repeating_headings(of_a_fact, carried[:2], {"urn:c": source})] == ["TOLL marks"]
+
+
+def test_a_letter_in_a_heading_is_not_the_other_one() -> None:
+    text = "-R rows\n\n    Rows are counted. The default is 22."
+    source = SourceChunk(text, Span("urn:c", "urn:d", 0, len(text)), "Options > -R rows")
+    quotes = [Quote("The default is 22.", 1), Quote("option name: -r", 1)]
+    carried = [[Carried(citation("The default is 22.", text, start=0), "", ())]] * 2
+    assert repeating_headings(quotes, carried, {"urn:c": source}) == set()
 
 
 def test_a_name_that_only_the_passage_before_has_is_cited_from_there() -> None:

@@ -2,8 +2,9 @@
 
 The page is parsed as a stream of events without a tree, so deep nesting costs nothing. Scripts, styles, templates and
 drawings are left out. A term of a definition list is a line of its own, with its explanation further in below it, as
-in manual pages. Nothing is fetched. Navigation is left out by structure (``navigation``); a page that is nothing
-else is kept whole, and so is every page of a source with ``whole_pages``.
+in manual pages; where the explanations are long, terms are headings (``defined_terms``). Nothing is fetched. Navigation
+is left out by structure (``navigation``); a page that is nothing else is kept whole, and so is every page of a source
+with ``whole_pages``.
 
 Hyperlinks in the main text are kept with their target as it is written, and the places that links may lead to (``id``,
 and ``name`` of ``a``); not links to a place of the same page, and not those of navigation.
@@ -15,23 +16,22 @@ property a field of that name in lower case, but for those that concern browsers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kgrag.late_patterns import late_re
 from kgrag.model import Document
-from kgrag.text.metadata import typed
 from kgrag.text.readers import navigation
+from kgrag.text.readers.defined_terms import DefinedTerms, with_terms
 from kgrag.text.readers.navigation import Region
+from kgrag.text.readers.page_fields import page_fields
 from kgrag.text.readers.sources import (
     Heading,
     Source,
     cleaned,
     collapsed,
     link_target,
-    listed,
     sections,
-    web_address,
     without_soft_hyphens,
 )
 from kgrag.text.sentences import word_set
@@ -94,7 +94,7 @@ def read(source: Source) -> Iterator[Document]:
     title = collapsed("".join(page.title)) or first
     document = source.document(main.text, title=title, sections=sections(main.headings, len(main.text)))
     marked = replace(document, code=main.code, links=main.links, anchors=main.anchors)
-    yield source.described(marked, _metadata(page.fields))
+    yield source.described(marked, page_fields(page.fields))
 
 
 def read_page(source: Source, markup: str) -> MainText:
@@ -123,18 +123,6 @@ def _parsed(source: Source, markup: str, *, whole: bool) -> _PageText:
     except etree.LxmlError as error:
         raise source.unreadable(f"is no HTML that can be parsed ({error}). Convert it, or leave it out.") from error
     return page
-
-
-def _metadata(fields: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """Return what the elements of the head say as fields; the URL is the first web address of those that name it."""
-    found: dict[str, object] = {}
-    for name, values in fields.items():
-        items = [item for value in values for item in listed(value)] if name == "keywords" else [*map(typed, values)]
-        found[name] = items[0] if len(items) == 1 and name != "keywords" else items
-    for name in ("url", "og:url"):
-        if address := next(filter(None, map(web_address, fields.get(name, ()))), ""):
-            return {**{other: value for other, value in found.items() if other != name}, "url": address}
-    return found
 
 
 def _decoded(source: Source) -> str:
@@ -189,6 +177,7 @@ class _PageText:
         self._anchors: list[tuple[int, str]] = []
         self._base = ""
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
+        self._terms = DefinedTerms()
         self._in_terms = False  # whether a term of a definition list is not explained yet
         self._explains = False  # whether the next words are those of its explanation
         self._spans: list[dict[int, int]] = []  # of each, columns that other cells fill, and for how many rows
@@ -209,7 +198,8 @@ class _PageText:
         """Return the main text with what is marked in it."""
         text = "".join(self.parts)
         start, end = navigation.main_span(self._mains, self.headings, len(text))
-        headings = [heading for heading in self.headings if start <= heading.start < end]
+        marked = with_terms(self.headings, self._terms.found, text)
+        headings = [heading for heading in marked if start <= heading.start < end]
         end = start + len(text[start:end].rstrip())
         blocks = (_trimmed(text, first, min(last, end)) for first, last in self._code if start <= first < end)
         code = tuple((first - start, last - start) for first, last in blocks if first < last)
@@ -352,6 +342,7 @@ class _PageText:
             del self.parts[region.parts :], self.headings[region.headings :], self._links[region.links :]
             del self._heading[region.heading :]
             self._length, self._linked = region.length, region.linked
+            self._terms.cut(self._length)
             self._code = [(start, end) for start, end in self._code if end <= self._length]
             while self._hyperlinks and self._hyperlinks[-1][1] > self._length:
                 self._hyperlinks.pop()
@@ -399,6 +390,7 @@ class _PageText:
         if self._gap and self._length:
             self._put(f"\n{_INDENT}" if self._explains and self._gap == "\n" else self._gap)
         self._gap, self._explains = "", False
+        self._terms.write(self._length)
         if self._verbatim and self._code_start < 0:
             self._code_start = self._length
         if self._level:
@@ -477,6 +469,7 @@ class _PageText:
             self._gap = ", "
         else:
             self._widen("\n\n")
+            self._terms.begin()
         self._in_terms = tag == "dt"
 
     def _break(self, tag: str, *, begins: bool = False) -> None:
@@ -486,6 +479,7 @@ class _PageText:
         if begins and tag in ("dd", "dt"):
             self._begin_definition(tag)
         elif tag == "dl":
+            self._terms.open() if begins else self._terms.close()
             self._in_terms = False
 
     def _widen(self, gap: str) -> None:
