@@ -555,7 +555,7 @@ def test_a_numbered_line_above_its_paragraph_is_a_heading_and_no_sentence() -> N
         ("", "Delivery was postponed to 19 August."),
         ("", "The new date is 15 September."),
         ("", "The budget is 9,600 EUR."),
-        ("", "24 September 2026, 10:00."),
+        ("3. Next meeting", "24 September 2026, 10:00."),
     ]
     assert ["card" in one.around for one in found] == [False, True, True, False]
 

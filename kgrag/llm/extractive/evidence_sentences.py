@@ -50,6 +50,7 @@ _WORD = late_regex(r"\p{L}")
 _GOES_ON = late_regex(r"\s(?:and|or)$")
 """The end of an item of a list that others follow."""
 _SECTION_NUMBER = late_regex(r"\s*(?:(?:\p{N}+\.){2,}\p{N}*)?\s*")
+_SMALL_WORD = late_regex(r"\b\p{Ll}{3,}")
 _CHAPTER = late_regex(r"\p{N}{1,2}\.\s+\p{Lu}")
 _ARTICLE_NUMBER = late_regex(r"\p{Lu}\p{L}+\s\p{N}{1,3}\p{Ll}?\.")
 """The number of an article before its text: "Article 2. The request …"."""
@@ -181,9 +182,7 @@ def read_sentences(text: EvidenceText, language: str = ENGLISH) -> Iterator[Pros
     for at, (line, new_label) in enumerate(lines):
         position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
-            if _is_title(text, body, new_label) or _is_section(body, new_label):
-                new_label = f"# {' '.join(new_label.split())}"  # noqa: PLW2901 - the same label
-            under, header = _below(new_label, heading, under), ""
+            under, header = _below(_as_heading(text, body, new_label), heading, under), ""
         if _is_row(line) and not header:
             header = line
             continue
@@ -211,9 +210,17 @@ def _is_title(text: EvidenceText, body: str, label: str) -> bool:
     return opens and _CAPITALS.fullmatch(label.partition("\n")[0]) is not None
 
 
-def _is_section(body: str, label: str) -> bool:
-    """Return whether a label is a numbered line with its text right below: a heading, as "## 2 Card readers" is."""
-    return _CHAPTER.match(label) is not None and f"{label}\n" in body and f"{label}\n\n" not in body
+def _as_heading(text: EvidenceText, body: str, label: str) -> str:
+    """Return a label; as a heading is written if it is one: a title, or a numbered line with its text right below.
+
+    Of a value alone ("24 September 2026, 10:00.") such a line is the label, too.
+    """
+    marked, below = f"# {' '.join(label.split())}", body.partition(f"{label}\n")[2].partition("\n")[0]
+    if _is_title(text, body, label):
+        return marked
+    if not _CHAPTER.match(label) or not below.strip():
+        return label
+    return marked if _SMALL_WORD.search(below) else f"{marked}\n{label}"
 
 
 def _below(label: str, heading: frozenset[str], above: _Under) -> _Under:
