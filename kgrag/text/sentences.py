@@ -181,12 +181,17 @@ def _ends(text: str, start: int, match: regex.Match[str]) -> bool:
 def entity_key(name: str) -> str:
     """Return a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
 
-    Two layers that name one entity thereby name it by one IRI.
+    Two layers that name one entity thereby name it by one IRI. Of options ("-r") and of a letter alone the case stays:
+    "-R" is another option.
 
     >>> entity_key("  Ｔōkyō   Tower") == entity_key("tōkyō tower")
     True
+    >>> entity_key("-R ID"), entity_key("-r id")
+    ('-R id', '-r id')
     """
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    written = unicodedata.normalize("NFKC", name).split()
+    folded = (word if word.startswith("-") or written == [word[:1]] else word.casefold() for word in written)
+    return " ".join(unicodedata.normalize("NFKC", " ".join(folded)).split())
 
 
 def attribute_words(text: str) -> frozenset[str]:
