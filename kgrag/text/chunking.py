@@ -221,11 +221,12 @@ class _Stretch:
 
     @classmethod
     def of(cls, sections: Sequence[Section], text: str) -> _Stretch:
-        """Return one stretch with heading and page of its first section, or of those nested directly under that."""
+        """Return one stretch with heading and page of its first section, or of one nested directly under a heading."""
         chosen = sections[0]
         for section in sections[1:]:
-            if not chosen.heading or section.heading.startswith(f"{chosen.heading} > "):
-                chosen = Section(chosen.start, chosen.end, section.heading, chosen.page or section.page)
+            is_line = "\n" not in text[chosen.start : chosen.end].strip()
+            if not chosen.heading or (is_line and section.heading.startswith(f"{chosen.heading} > ")):
+                chosen = Section(section.start, section.end, section.heading, chosen.page or section.page)
             else:
                 break
         paged = [section for section in sections if section.page]

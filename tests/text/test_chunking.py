@@ -345,3 +345,11 @@ def test_a_chunk_of_a_manual_page_begins_with_an_entry_and_not_with_the_end_of_o
         n for n in names if any(p.text.startswith(n) for p in pieces)
     ]
     assert all(piece.text.endswith("Default: NO") for piece in pieces[1:])
+
+
+def test_a_short_section_lends_its_heading_to_the_first_chunk_although_another_is_nested_in_it() -> None:
+    text = "Version 4\n\nReleased in May.\n\nGates\n\nGates are shut at night, and opened at six by the keeper.\n"
+    at = text.index("Gates")
+    sections = (Section(0, at, "Version 4"), Section(at, len(text), "Version 4 > Gates"))
+    (only,) = chunk(Document(text, sections=sections), tokens=100)
+    assert (only.heading, only.heading_breaks) == ("Version 4", ((at, "Version 4 > Gates"),))

@@ -14,7 +14,7 @@ from kgrag.text.readers.sources import Heading, collapsed
 
 __all__ = ["DefinedTerms", "Term", "with_terms"]
 
-_MIN_CHARACTERS = 150
+_MIN_CHARACTERS = 240
 """Of the entries of a list with headings, in the mean."""
 _MAX_TERM_CHARACTERS = 120
 _LEVEL = 10
