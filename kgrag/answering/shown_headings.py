@@ -32,7 +32,8 @@ def repeating_headings(
         others = (one for other in kept if other != at for one in carried[other])
         if words(_said(quotes[at])) and any(_stand_in(quotes[at], heading) for heading in _headings(others, sources)):
             kept.remove(at)
-    return {one.citation for at in range(len(quotes)) if at not in kept for one in carried[at]}
+    telling = {one.citation for at in kept for one in carried[at]}  # two quotes may be carried by one sentence
+    return {one.citation for at in range(len(quotes)) if at not in kept for one in carried[at]} - telling
 
 
 def _headings(carried: Iterator[Carried], sources: Mapping[str, SourceChunk]) -> Iterator[str]:

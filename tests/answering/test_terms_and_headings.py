@@ -79,6 +79,14 @@ def test_a_quote_of_the_heading_that_is_shown_repeats_it_beside_another() -> Non
     assert [one.quote for one in repeating_headings(of_a_fact, carried[:2], {"urn:c": source})] == ["TOLL marks"]
 
 
+def test_a_sentence_that_carries_another_quote_too_is_no_repeated_heading() -> None:
+    source = SourceChunk(DIRECTIVES, SPAN, "Canal > Toll marks")
+    told = Carried(citation("The default is 22 marks."), "", ())
+    quotes = [Quote("option default: The default is 22 marks.", 1), Quote("option name: Toll marks", 1)]
+    carried = [[told], [Carried(citation("TOLL marks"), "", ()), told]]
+    assert [one.quote for one in repeating_headings(quotes, carried, {"urn:c": source})] == ["TOLL marks"]
+
+
 def test_a_letter_in_a_heading_is_not_the_other_one() -> None:
     text = "-R rows\n\n    Rows are counted. The default is 22."
     source = SourceChunk(text, Span("urn:c", "urn:d", 0, len(text)), "Options > -R rows")
