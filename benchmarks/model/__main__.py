@@ -16,7 +16,7 @@ from benchmarks.model.keeping import facts_kept
 from benchmarks.model.planning import plan_table
 from benchmarks.model.planting import planted
 from kgrag.llm.embedders import SentenceTransformerEmbedder
-from kgrag.settings import read_settings
+from kgrag.settings import Settings, read_settings
 
 __all__ = ["main"]
 
@@ -33,11 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     elif given.command == "plant":
         _plant(given)
     elif given.command == "kept":
-        held, lost = facts_kept(
-            given.into, given.sources, settings=read_settings(), embedder=SentenceTransformerEmbedder()
-        )
-        print("\n".join(f"lost: {fact}" for fact in lost))
-        print(f"facts in the replies {len(held) + len(lost)}, kept {len(held)}")
+        _kept(given)
     elif given.command == "items":
         for item in answer_items(lines):
             print(json.dumps(item, ensure_ascii=False))
@@ -87,8 +83,10 @@ def _run(given: argparse.Namespace) -> None:
 
 def _kept(given: argparse.Namespace) -> None:
     """Print each fact that is lost, and the sums."""
-    embedder = SentenceTransformerEmbedder()
-    held, lost = facts_kept(given.into, given.sources, settings=read_settings(), embedder=embedder)
+    embedder, settings = SentenceTransformerEmbedder(), read_settings()
+    if settings.model == Settings().model:
+        print("KGRAG_MODEL names no model, so these are facts that rules find, and none of a run's replies.")
+    held, lost = facts_kept(given.into, given.sources, settings=settings, embedder=embedder)
     print(
         "".join(f"lost: {fact}\n" for fact in lost) + f"facts in the replies {len(held) + len(lost)}, kept {len(held)}"
     )

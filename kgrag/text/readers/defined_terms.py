@@ -17,6 +17,7 @@ __all__ = ["DefinedTerms", "Term", "with_terms"]
 _MIN_CHARACTERS = 240
 """Of the entries of a list with headings, in the mean."""
 _MAX_TERM_CHARACTERS = 120
+"""Of a term that a heading shows; without one, what stands below would be shown under the term before."""
 _LEVEL = 10
 """Of the terms of a list that is in no other, below those of all headings."""
 _NOTHING = -1
@@ -100,5 +101,5 @@ def _headings(terms: Sequence[Term], headings: Sequence[Heading], text: str) -> 
             yield Heading(term.start, *((headings[above].level, headings[above].words) if above >= 0 else (1, "")))
         else:
             words = collapsed(text[term.named :].split("\n", maxsplit=1)[0])
-            if len(words) <= _MAX_TERM_CHARACTERS:
-                yield Heading(term.start, _LEVEL + term.depth, words)
+            shown = words if len(words) <= _MAX_TERM_CHARACTERS else f"{words[:_MAX_TERM_CHARACTERS]}…"
+            yield Heading(term.start, _LEVEL + term.depth, shown)

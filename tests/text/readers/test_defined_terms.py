@@ -39,3 +39,10 @@ def test_what_stands_below_a_term_is_its_section_and_what_follows_the_list_is_no
 def test_short_lists_have_no_headings(tmp_path: Path) -> None:
     page = "<dl><dt>Author<dd>Ann Lee<dt>Date<dd>May 2026</dl><p>The gates are shut at night.</p>"
     assert [heading for heading, _ in _headings(_read(tmp_path / "gates.html", page))] == ["Gates"]
+
+
+def test_what_stands_below_a_long_term_is_not_under_the_term_before(tmp_path: Path) -> None:
+    page = f"<dl><dt>user<dd>{LONG} End of user.<dt>open({'gate, ' * 40}boat)<dd>{LONG} End of open.</dl>"
+    (_, user), (heading, opened) = _headings(_read(tmp_path / "gates.html", page))[-2:]
+    assert (user, opened) == (" End of user.", " End of open.")
+    assert heading.startswith("Gates > open(gate, gate") and heading.endswith("…")
